@@ -18,7 +18,7 @@ MODELS = "whereof.models"
 RENDERERS = "whereof.renderers"
 """Functions that display objects of lower rooms, which must not import the room `present`."""
 
-_MANY = 12
+_MANY = 20
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {
         "rollback": "whereof.explain.methods.rollback:ROLLBACK",
@@ -32,6 +32,7 @@ _OURS: dict[str, dict[str, str]] = {
         "unrolled": "whereof.retrain.methods.unrolled:UNROLLED",
         "verified": "whereof.retrain.methods.verified:VERIFIED",
         "retrain": "whereof.retrain.methods.retrain:RETRAIN",
+        "fold-in": "whereof.explain.methods.fold_in:FOLD_IN",
     },
     PROTOCOLS: {
         "leave-one-out": "whereof.evaluate.protocols.leave_one_out:PROTOCOL",
@@ -54,7 +55,9 @@ _OURS: dict[str, dict[str, str]] = {
         "transe-l2": "whereof.models.transe:L2",
     },
     RENDERERS: {
+        "audit-html": "whereof.present.audit:audit_html",
         "evaluation-html": "whereof.present.report:evaluation_html",
+        "explanation-file": "whereof.present.files:write_explanation",
         "explanation-html": "whereof.present.explanation:explanation_html",
         "explanation-page": "whereof.present.explanation:explanation_page",
         "explanation-plot": "whereof.present.explanation:plot_explanation",
@@ -63,6 +66,8 @@ _OURS: dict[str, dict[str, str]] = {
         "smallest-html": "whereof.present.smallest:smallest_html",
         "smallest-words": "whereof.present.smallest:smallest_words",
         "sufficient-words": "whereof.present.smallest:sufficient_words",
+        "unlearned-words": "whereof.present.changed:unlearned_words",
+        "updated-words": "whereof.present.changed:updated_words",
         "verdict-html": "whereof.present.verdict:verdict_html",
         "verdict-words": "whereof.present.verdict:verdict_words",
     },

@@ -49,7 +49,7 @@ def test_folder(write: Write, tmp_path: Path, second: str) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "../../evil", "a\\b", "a\0"])
 def test_a_name_is_no_path(write: Write, name: str) -> None:
-    with pytest.raises(WhereofError, match=re.escape(f"name is {name!r}; give a text, not empty")):
+    with pytest.raises(WhereofError, match=re.escape(f"name is {name!r}; give a non-empty name")):
         read_dataset(write("mine.tsv", FACTS), name=name)
 
 

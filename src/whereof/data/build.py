@@ -47,6 +47,9 @@ def build_dataset(
     notes: list[str] = []
     kept = {split: _kept(facts[split], table, split, notes) for split, table in tables.items()}
     labels = {**tables["test"].labels, **tables["valid"].labels, **tables["train"].labels}
+    if not relations:  # the label of a name belongs to the object, if a subject has the same name
+        entity_labels = _known(labels, entities) | dict(entity_labels or {})
+        labels = {}
     train, valid, test = (_filter(facts[split], kept[split]) for split in SPLITS)
     dataset = Dataset(
         name,
@@ -157,6 +160,29 @@ def hold_out(dataset: Dataset, valid: float, test: float, seed: int) -> Dataset:
         sources=Sources(sources.codes[kept], sources.names) if sources is not None else None,
         weights=weights[kept] if weights is not None else None,
     )
+
+
+def split_by_time(table: FactTable, valid: float, test: float) -> dict[str, FactTable]:
+    """The table as three: the latest facts are for test, those before them for validation.
+
+    A repeated fact stays once, at its first row. Facts of equal time keep the order of the file,
+    and so do those within a split.
+    """
+    codes = [as_numpy(column.indices, np.int32) for column in table.fact_columns]
+    facts = np.zeros((len(table), 3), np.int32)
+    facts[:, : len(codes)] = np.column_stack(codes)
+    repeats = _repeats(facts)
+    rows = np.delete(np.arange(len(table)), repeats)
+    rows = rows[np.argsort(table.columns["time"][rows], kind="stable")]
+    n_test = round(test * len(rows))
+    last = len(rows) - n_test
+    first = last - round(valid * len(rows))
+    parts = {"train": rows[:first], "valid": rows[first:last], "test": rows[last:]}
+    tables = {split: table.take(np.sort(part)) for split, part in parts.items() if len(part)}
+    if n := len(repeats):
+        note = f"{n} duplicate fact{'s' * (n > 1)} dropped, the first in the file stays"
+        tables["train"] = replace(tables["train"], notes=(*tables["train"].notes, note))
+    return tables
 
 
 def _draws(n_draws: int, seed: int) -> NDArray[np.uint64]:

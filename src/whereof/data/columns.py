@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from numbers import Number
 from typing import Any, Final, TypeAlias
 
@@ -23,7 +24,11 @@ Part: TypeAlias = Mapping[str, list[Any]]
 """Some rows of a table, by role: Arrow arrays of names, or arrays of numbers."""
 
 EXPECTED: Final = "2 (subject, object) or 3 (subject, relation, object)"
-NUMBERS: Final[Mapping[str, Any]] = {"rating": np.float32, "weight": np.float64}
+NUMBERS: Final[Mapping[str, Any]] = {
+    "rating": np.float32,
+    "weight": np.float64,
+    "time": np.float64,
+}
 """The type of the roles that are numbers."""
 _SHOWN: Final = 60
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
@@ -47,7 +52,7 @@ class FactTable:
 
     columns: Mapping[str, Any]
     """By role: subject, relation, object and source are Arrow arrays of codes with a dictionary of
-    names, rating is (n_rows,) float32 and weight (n_rows,) float64."""
+    names, rating is (n_rows,) float32, weight and time are (n_rows,) float64."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Name -> label, if the file itself has labels."""
     notes: tuple[str, ...] = ()
@@ -65,8 +70,15 @@ class FactTable:
         """(subject, relation, object) or (subject, object); empty without facts."""
         return [self.columns[place] for place in PLACES[3] if place in self.columns]
 
-    def take(self, rows: slice) -> "FactTable":
-        return replace(self, columns={role: each[rows] for role, each in self.columns.items()})
+    def take(self, rows: slice | NDArray[np.int64]) -> "FactTable":
+        """Some rows; names that are not in them are forgotten."""
+
+        def part(column: Any) -> Any:
+            if isinstance(rows, slice) or isinstance(column, np.ndarray):
+                return column[rows]
+            return column.take(pa.array(rows)).dictionary_decode().dictionary_encode()
+
+        return replace(self, columns={role: part(each) for role, each in self.columns.items()})
 
 
 @dataclass(frozen=True)
@@ -111,6 +123,8 @@ def choose_layout(
         header = True
     row = _FirstRow(cells, where, header, reads_roles=not asked)
     others = {role: row.find(text) if text else row.role(role) for role, text in wanted.items()}
+    if not wanted["time"]:
+        others["time"] = None  # read only if asked for
     columns = tuple(map(row.find, asked)) or row.fact(others)
     if len(columns) not in PLACES:
         raise WhereofError(f"columns has length {len(columns)}; give {EXPECTED}")
@@ -152,6 +166,15 @@ def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) ->
     return found[0]
 
 
+def _word(name: str) -> str:
+    return name.casefold().replace("_", "").removesuffix("id")
+
+
+def role_of(name: str) -> str:
+    """The role that the name of a column stands for; empty if there is none."""
+    return _ROLES.get(_word(name), "")
+
+
 class _FirstRow:
     """The first row of a table and what follows from it."""
 
@@ -160,7 +183,7 @@ class _FirstRow:
     ) -> None:
         self.cells = [cell.strip() for cell in cells]
         self.where = where
-        words = [cell.casefold().replace("_", "").removesuffix("id") for cell in self.cells]
+        words = [*map(_word, self.cells)]
         known = _ROLES | _EDGE if _EDGE.keys() <= {*words} else _ROLES
         roles = [known.get(word, "") for word in words]
         # A header has two roles or more in whole words, or only different roles if in letters.
@@ -276,7 +299,12 @@ def _allowed(role: str, numbers: Any) -> Any:
 
 
 def to_number(role: str, cell: Any) -> float | None:
-    """A rating or a weight as a number; None if it is not allowed, or too large for its type."""
+    """A rating, weight or time as a number; None if it is not allowed, or too large for its type.
+
+    A time may also be a date, which becomes seconds since 1970.
+    """
+    if role == "time":
+        cell = _seconds(cell)
     try:
         with np.errstate(over="ignore"):
             value = float(NUMBERS[role](cell)) if np.ndim(cell) == 0 else math.nan
@@ -285,10 +313,24 @@ def to_number(role: str, cell: Any) -> float | None:
     return value if _allowed(role, value) else None
 
 
+def _seconds(cell: Any) -> Any:
+    """The seconds of a date such as 2026-01-31 or 2026-01-31 12:30; any other cell as it is."""
+    if isinstance(cell, str) and "-" in cell[1:]:
+        try:
+            cell = datetime.fromisoformat(cell.strip())
+        except ValueError:
+            return cell
+    if isinstance(cell, date) and not isinstance(cell, datetime):
+        cell = datetime(cell.year, cell.month, cell.day)
+    if not isinstance(cell, datetime):
+        return cell
+    return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).timestamp()
+
+
 def number_fault(role: str, cell: Any) -> str:
-    """What is wrong with a cell that is not a rating, or not a weight."""
-    kind = "a finite number that is 0 or larger" if role == "weight" else "a finite number"
-    return f"{role} {shown(cell)} is not {kind}"
+    """What is wrong with a cell that is not a rating, not a weight, or not a time."""
+    kinds = {"weight": "a finite number that is 0 or larger", "time": "a number or a date"}
+    return f"{role} {shown(cell)} is not {kinds.get(role, 'a finite number')}"
 
 
 def is_missing(cell: Any) -> bool:

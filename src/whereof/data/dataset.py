@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
+from whereof.table import Tabular
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts, Numbers
 
 SPLITS: Final = ("train", "valid", "test")
@@ -49,13 +50,18 @@ class Ratings:
         """The standard deviation of the training ratings; 1 if all are equal."""
         return float(self.train.std(dtype=np.float64)) or 1.0
 
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest training rating."""
+        return float(self.train.min()), float(self.train.max())
+
     def standardised(self) -> NDArray[np.float64]:
         """Standardised training ratings, the targets of rating models."""
         return (self.train.astype(np.float64) - self.mean) / self.deviation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(Tabular):
     """Facts as ids: three-way (subject, relation, object) or two-way (user, item)."""
 
     name: str
@@ -80,10 +86,14 @@ class Dataset:
     """(n_facts,) the factor of each training fact's gradient, 0 to skip it; None if all are 1."""
 
     def __post_init__(self) -> None:
+        for ids, word in ((self.subjects, "subjects"), (self.objects, "objects")):
+            if not 0 <= ids.start <= ids.stop <= self.n_entities:
+                allowed = f"choose 0 to {self.n_entities}"
+                raise WhereofError(f"{word} are {ids.start} to {ids.stop}; {allowed}")
         for split in SPLITS:
             self._check(f"dataset {self.name!r}, {split}", split)
-        if self.sources is not None and (n := len(self.sources.codes)) != self.n_facts:
-            raise WhereofError(f"dataset {self.name!r}: {n} sources for {self.n_facts} facts")
+        if self.sources is not None:
+            self._check_sources(self.sources)
         if self.weights is not None:
             self._check_weights(self.weights)
         if (n := len(self.objects)) < 2:
@@ -151,6 +161,26 @@ class Dataset:
         relation = () if self.two_way else (self.relations.name(fact[RELATION]),)
         return self.entities.name(fact[SUBJECT]), *relation, self.entities.name(fact[OBJECT])
 
+    def to_arrow(self) -> Any:
+        """An Arrow table with one row per fact of all splits, training facts first.
+
+        It has the columns split, subject, relation and object, their labels, and rating, source and
+        weight, as far as the data has them. The id of a training fact is its position.
+        """
+        from whereof.data.export import facts_table
+
+        return facts_table(self)
+
+    def to_networkx(self, split: str = "train") -> Any:
+        """A NetworkX graph with one edge per fact of a split, from its subject to its object.
+
+        The key of an edge is the position of the fact. In two-way data, nodes are named
+        subject:NAME and object:NAME. `whereof.read` reads such a graph back.
+        """
+        from whereof.data.export import facts_graph
+
+        return facts_graph(self, split)
+
     def _check(self, where: str, split: str) -> None:
         """Raise an error for ids that would make a kernel read outside of a table."""
         facts = getattr(self, split)
@@ -169,12 +199,26 @@ class Dataset:
                     )
         if self.ratings is not None:
             ratings = getattr(self.ratings, split)
-            if ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
+            is_float = ratings.dtype == np.float32
+            if not is_float or ratings.shape != (len(facts),) or not np.isfinite(ratings).all():
                 raise WhereofError(f"{where}: ratings are not {len(facts)} finite numbers")
+
+    def _check_sources(self, sources: Sources) -> None:
+        codes, n = sources.codes, len(sources.codes)
+        if n != self.n_facts:
+            raise WhereofError(f"dataset {self.name!r}: {n} sources for {self.n_facts} facts")
+        if codes.ndim != 1 or codes.dtype != np.int32:
+            raise WhereofError(f"dataset {self.name!r}: codes of sources are {codes.dtype}")
+        if n and not 0 <= codes.min() <= codes.max() < len(sources.names):
+            raise WhereofError(f"dataset {self.name!r}: a source has a code without a name")
 
     def _check_weights(self, weights: Numbers) -> None:
         where, n = f"dataset {self.name!r}", self.n_facts
-        if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        if (
+            weights.dtype != np.float64
+            or weights.shape != (n,)
+            or not (np.isfinite(weights) & (weights >= 0)).all()
+        ):
             raise WhereofError(f"{where}: weights are not {n} finite numbers from 0 on")
         if not weights.any():
             raise WhereofError(

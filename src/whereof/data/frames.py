@@ -37,29 +37,34 @@ def read_parquet(path: Path, options: ReadOptions) -> FactTable:
     )
 
 
-def read_frame(frame: Any, options: ReadOptions) -> FactTable:
-    """The facts of a frame or of a dict of columns; whole numbers become text."""
-    options.refuse(("format", "header"), "a table has no format and no header line to choose")
+def read_frame(
+    frame: Any, options: ReadOptions, where: str = "table", row: str = "row"
+) -> FactTable:
+    """The facts of a frame or of a dict of columns; whole numbers become text.
+
+    where, row: what messages call the frame and its rows.
+    """
+    options.refuse(("format", "header"), f"a {where} has no format and no header line to choose")
     lazy = not hasattr(frame, "__len__")
     if lazy or not (isinstance(frame, Mapping) or hasattr(frame, "columns")):
         raise WhereofError(
             f"cannot read facts from {type(frame).__name__}; give a path, a catalogue name, "
-            "a table of pandas, polars or Arrow, or a dict of columns"
+            "a table of pandas, polars or Arrow, a dict of columns, or a NetworkX or rdflib graph"
         )
     names = [*map(str, column_names(frame))]
-    layout = columns.choose_layout(names, "table", options, named=True)
+    layout = columns.choose_layout(names, where, options, named=True)
     table = {role: column_at(frame, at) for role, at in layout.places.items()}
     for role, column in table.items():
         sliced = hasattr(column, "__getitem__") and getattr(column, "ndim", 1) == 1
         if not sliced or isinstance(column, (str, bytes, Mapping)):
             raise WhereofError(
-                f"table: column {names[layout.places[role]]!r} is {columns.shown(column)}; "
+                f"{where}: column {names[layout.places[role]]!r} is {columns.shown(column)}; "
                 "give a list or an array of cells"
             )
     lengths = [len(column) for column in table.values()]
     if len(set(lengths)) > 1:
-        raise WhereofError(f"table: the columns have {lengths} rows; make them equal")
-    return _fact_table(table, layout, "table: row ")
+        raise WhereofError(f"{where}: the columns have {lengths} rows; make them equal")
+    return _fact_table(table, layout, f"{where}: {row} ")
 
 
 def column_names(frame: Any) -> list[Any]:

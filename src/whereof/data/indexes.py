@@ -32,6 +32,21 @@ class Adjacency:
         n_related = len(facts) if n_relations else 0
         return cls(*entities, *_group(relations[:n_related], fact_ids[:n_related], n_relations))
 
+    def fits(self, n_facts: int, n_entities: int, n_relations: int) -> bool:
+        """Whether no id and no bound of an index that was read leads out of these arrays."""
+        parts = (self.entity_bounds, self.entity_facts), (self.relation_bounds, self.relation_facts)
+        return all(
+            bounds.dtype == np.int64
+            and facts.dtype == np.int32
+            and bounds.shape == (n_owners + 1,)
+            and facts.ndim == 1
+            and bounds[0] == 0
+            and bounds[-1] == len(facts)
+            and (np.diff(bounds) >= 0).all()
+            and (not len(facts) or (facts.min() >= 0 and facts.max() < n_facts))
+            for (bounds, facts), n_owners in zip(parts, (n_entities, n_relations), strict=True)
+        )
+
     def facts_of_entity(self, entity: int) -> NDArray[np.int32]:
         return self.entity_facts[self.entity_bounds[entity] : self.entity_bounds[entity + 1]]
 

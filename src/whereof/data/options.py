@@ -6,8 +6,8 @@ from pathlib import Path
 from whereof.errors import WhereofError
 from whereof.settings import Settings, choice, number
 
-FORMATS = "tsv csv parquet ntriples turtle"
-OTHERS = ("source", "rating", "weight")
+FORMATS = "tsv csv parquet ntriples turtle graphml"
+OTHERS = ("source", "rating", "weight", "time")
 """Options that name one column, besides the columns of a fact."""
 
 
@@ -33,6 +33,9 @@ class ReadOptions(Settings):
     rating: str | None = choice(None, "column with ratings, by name or number", "Data")
     source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
     weight: str | None = choice(None, "column with the weight of a fact, by name or number", "Data")
+    time: str | None = choice(
+        None, "column with the time of a fact, to hold out the latest facts", "Data"
+    )
     ratings_as_objects: bool | None = choice(
         None, "read facts as (user, item, rating) and predict the rating, as in the paper", "Data"
     )
@@ -42,13 +45,21 @@ class ReadOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.name is not None and (not self.name.strip() or {*self.name} & {*"/\\\0"}):
-            raise WhereofError(f"name is {self.name!r}; give a text, not empty, without / or \\")
+        name = self.name
+        if name is not None and (not name.strip() or {*name} & {*"/\\\0"} or not _is_unicode(name)):
+            raise WhereofError(f"name is {name!r}; give a non-empty name without / or \\")
         if self.split_seed and not self.held_out:
             raise WhereofError(
                 f"split_seed is {self.split_seed}, and nothing is held out; "
                 "give valid_fraction or test_fraction, or leave it out"
             )
+        if self.time is not None and not self.held_out:
+            raise WhereofError(
+                "time chooses which facts to hold out, but nothing is held out; "
+                "give valid_fraction or test_fraction too"
+            )
+        if self.time is not None and self.split_seed:
+            raise WhereofError("time already chooses which facts to hold out; leave out split_seed")
         if self.valid_fraction + self.test_fraction >= 1:
             raise WhereofError(
                 f"valid_fraction {self.valid_fraction:g} and test_fraction "
@@ -64,3 +75,8 @@ class ReadOptions(Settings):
     @property
     def held_out(self) -> bool:
         return self.valid_fraction + self.test_fraction > 0
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no bytes that could not be decoded."""
+    return text == text.encode(errors="ignore").decode()

@@ -1,4 +1,4 @@
-"""Read N-Triples and Turtle: names are IRIs, and the file contains labels."""
+"""Read N-Triples, Turtle and graphs of rdflib: names are IRIs, and labels are among the triples."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -27,30 +27,36 @@ def read_rdf(path: Path, form: str, options: ReadOptions, split: str) -> FactTab
 
     Blank nodes are numbered in order of appearance, separately for each split.
     """
-    chosen = ("columns", "header", *OTHERS)
-    options.refuse(chosen, f"{path}: RDF has no columns to choose from")
-    rdf = need("pyoxigraph", "rdf", "reading RDF")
+    rdf = _parser(str(path), options)
     formats = {"ntriples": rdf.RdfFormat.N_TRIPLES, "turtle": rdf.RdfFormat.TURTLE}
     parse = partial(rdf.parse, format=formats[form])
     with open_bytes(path) as file:
         triples = _Triples(rdf, parse(file), "" if split == "train" else split)
         try:
-            table = gather(triples.parts(), _LAYOUT)
+            return triples.table(str(path))
         except SyntaxError as error:
-            reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
-            reason = reason.replace("Quads must", "A triple must")
             line = _faulty_line(path, error.lineno or 1, parse)
-            raise WhereofError(f"{path}:{line}: {reason}; correct the line") from None
-        except MemoryError:
-            raise WhereofError(
-                f"{path}: a name or literal of more than 16 MiB; expected N-Triples or Turtle"
-            ) from None
-    if not len(table):
-        raise WhereofError(f"{path}: no facts; expected triples whose object is not a literal")
-    labels = {name: label for name, (_, label) in triples.labels.items()}
-    n = triples.n_left_out
-    notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
-    return replace(table, labels=labels, notes=notes if n else ())
+            raise WhereofError(f"{path}:{line}: {_reason(error)}; correct the line") from None
+
+
+def read_rdflib(graph: Any, options: ReadOptions) -> FactTable:
+    """Read the triples of a graph of rdflib, as those of a file."""
+    rdf = _parser("graph", options.replace(format=None))
+    text = graph.serialize(format="nt", encoding="utf-8")
+    try:
+        return _Triples(rdf, rdf.parse(text, format=rdf.RdfFormat.N_TRIPLES), "").table("graph")
+    except SyntaxError as error:
+        raise WhereofError(f"graph: {_reason(error)}; correct the triple") from None
+
+
+def _parser(where: str, options: ReadOptions) -> Any:
+    options.refuse(("columns", "header", *OTHERS), f"{where}: RDF has no columns to choose from")
+    return need("pyoxigraph", "rdf", "reading RDF")
+
+
+def _reason(error: SyntaxError) -> str:
+    reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
+    return reason.replace("Quads must", "A triple must")
 
 
 def _faulty_line(path: Path, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
@@ -73,6 +79,21 @@ class _Triples:
         self.labels: dict[str, tuple[bool, str]] = {}
         """Name -> whether its label is in a foreign language, and the label."""
         self.n_left_out = 0
+
+    def table(self, where: str) -> FactTable:
+        """All facts; `where` is what messages call the file."""
+        try:
+            table = gather(self.parts(), _LAYOUT)
+        except MemoryError:
+            raise WhereofError(
+                f"{where}: a name or literal of more than 16 MiB; expected N-Triples or Turtle"
+            ) from None
+        if not len(table):
+            raise WhereofError(f"{where}: no facts; expected triples whose object is not a literal")
+        labels = {name: label for name, (_, label) in self.labels.items()}
+        n = self.n_left_out
+        notes = (f"{n} triple{'s' * (n > 1)} left out: the object is a literal",)
+        return replace(table, labels=labels, notes=notes if n else ())
 
     def parts(self) -> Iterator[Part]:
         facts = self._facts()

@@ -7,12 +7,14 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
-from whereof.data.build import build_dataset, hold_out
+from whereof.data.build import build_dataset, hold_out, split_by_time
 from whereof.data.catalogue import CATALOGUE, find_folder
 from whereof.data.columns import FactTable, find_column
 from whereof.data.dataset import SPLITS, Dataset, ratings_as_objects
-from whereof.data.frames import cells_of, column_at, column_names, read_frame, read_parquet
+from whereof.data.frames import cells_of, column_at, column_names, read_parquet
+from whereof.data.graphs import read_object
 from whereof.data.options import OTHERS, ReadOptions
+from whereof.data.pykeen import is_pykeen, pykeen_columns
 from whereof.data.text import open_bytes, read_rows, read_text
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
@@ -21,7 +23,12 @@ from whereof.settings import plain
 from whereof.units import count
 
 _TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}
-_FORMATS: Final = _TEXT | {".parquet": "parquet", ".nt": "ntriples", ".ttl": "turtle"}
+_FORMATS: Final = _TEXT | {
+    ".parquet": "parquet",
+    ".nt": "ntriples",
+    ".ttl": "turtle",
+    ".graphml": "graphml",
+}
 
 
 def _names(stems: str, ends: Iterable[str] = _FORMATS) -> list[str]:
@@ -59,10 +66,11 @@ def read_dataset(
     """Read a dataset. The options are fields of `ReadOptions`.
 
     The source is a file of training facts, a folder with a train file and optionally valid, test
-    and label files, a name in `CATALOGUE`, or a table: of pandas, polars or Arrow, or a dict of
-    columns. A file or a folder with a train file has precedence over a catalogue name. `events`
-    receives the progress of a download. `objects_if_rated` is the value of `ratings_as_objects` if
-    it is not given and the data has ratings.
+    and label files, a name in `CATALOGUE`, a table of pandas, polars or Arrow, a dict of columns,
+    a graph of NetworkX or rdflib, or a factory or dataset of PyKEEN or its name, such as
+    pykeen:nations. A file or a folder with a train file has precedence over a catalogue name.
+    `events` receives the progress of a download. `objects_if_rated` is the value of
+    `ratings_as_objects` if it is not given and the data has ratings.
     """
     chosen = ReadOptions.from_dict(options | _as_options(options))
     dataset = _read(source, chosen, events)
@@ -76,7 +84,7 @@ def read_dataset(
     dataset = replace(dataset, notes=notes, read={**_about(source, chosen), **dataset.read})
     if chosen.ratings_as_objects:
         dataset = ratings_as_objects(dataset)
-    if chosen.held_out:
+    if chosen.held_out and chosen.time is None:
         return hold_out(dataset, chosen.valid_fraction, chosen.test_fraction, chosen.split_seed)
     return dataset
 
@@ -90,7 +98,25 @@ def read_facts(path: Path, options: ReadOptions, split: str) -> FactTable:
         return read_rdf(path, form, options, split)
     if form == "parquet":
         return read_parquet(path, options)
+    if form == "graphml":
+        from whereof.data.graphs import read_graphml
+
+        return read_graphml(path, options)
     return read_text(path, options, comma=form == "csv")
+
+
+def read_new_facts(source: Any, options: Mapping[str, Any]) -> FactTable:
+    """More facts for a dataset: those of a file, or of a table as for `read_dataset`.
+
+    options: fields of `ReadOptions` that say what the columns are.
+    """
+    chosen = ReadOptions.from_dict({**options, **_as_options({**options})})
+    if not isinstance(source, (str, os.PathLike)):
+        return read_object(source, chosen)
+    path = Path("/dev/stdin" if str(source) == "-" else source)
+    if not path.exists() or path.is_dir():
+        raise WhereofError(f"{str(source)!r} is not a file of facts; name one")
+    return read_facts(path, chosen, "train")
 
 
 def _as_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -124,11 +150,21 @@ def _about(source: Any, options: ReadOptions) -> dict[str, Any]:
 
 def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     files: dict[str, Path] = {}
-    if isinstance(source, (str, os.PathLike)):
+    if is_pykeen(source):
+        name, columns = pykeen_columns(source)
+        if options.held_out and len(columns) > 1:
+            raise WhereofError(
+                f"{name} has held-out facts already; leave out valid_fraction and test_fraction, "
+                "or give its training factory alone"
+            )
+        tables = {split: read_object(it, options) for split, it in columns.items()}
+    elif isinstance(source, (str, os.PathLike)):
         name, files = _find_files(str(source), options, events)
         tables = _read_files(name, files, options)
     else:
-        name, tables = "table", {"train": read_frame(source, options)}
+        name, tables = "table", {"train": read_object(source, options)}
+    if options.time is not None:
+        tables = split_by_time(tables["train"], options.valid_fraction, options.test_fraction)
     entities = find_labels(options.entity_labels, files.get("entity"))
     if entities is None and "titles" in files:
         entities = _read_titles(files["titles"])

@@ -69,6 +69,10 @@ class Vocabulary:
             remedy = "say whether the subject or the object is meant"
         raise WhereofError(f"{text!r} matches {count(len(ids), self.kind)}: {shown}; {remedy}")
 
+    def exact(self, name: str, among: range | None = None) -> int | None:
+        """The id of exactly this name; None if there is none."""
+        return next(iter(_within(self._by_name.get(name), among)), None)
+
     def matches(self, text: str, among: range | None = None) -> list[int]:
         """The ids with this name or label: one if it is unique, none if it is unknown."""
         return (

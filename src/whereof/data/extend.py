@@ -1,0 +1,125 @@
+"""Add facts to a dataset: earlier facts, entities and relations keep their ids."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data.columns import FactTable, as_numpy
+from whereof.data.dataset import PLACES, Dataset, Sources
+from whereof.data.vocabulary import Vocabulary
+from whereof.errors import WhereofError
+from whereof.types import Facts, Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Extended:
+    """A dataset with more training facts at the end."""
+
+    dataset: Dataset
+    n_known: int
+    """Number of given facts that were left out because the dataset already had them."""
+    n_held_out: int
+    """Number of added facts that are also in the validation or test split."""
+
+
+def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
+    """The dataset with the facts of a table, and with their new entities and relations.
+
+    Facts that are already in the training split, and repeated facts, are left out. In data of users
+    and items, all names must be known.
+    """
+    columns, wanted = table.columns, PLACES[2 if dataset.two_way else 3]
+    if tuple(place for place in PLACES[3] if place in columns) != wanted:
+        got = len(table.fact_columns)
+        raise WhereofError(f"the new facts have {got} columns; give {len(wanted)}, as in the run")
+    if dataset.ratings is not None:
+        raise WhereofError("facts with ratings cannot be added to a run; train again on all facts")
+    entities, relations = _Growing(dataset.entities), _Growing(dataset.relations)
+    facts = np.zeros((len(table), 3), np.int32)
+    among = {"subject": dataset.subjects, "relation": None, "object": dataset.objects}
+    growing = {"subject": entities, "relation": relations, "object": entities}
+    closed = dataset.subjects != dataset.objects
+    for place in wanted:
+        allowed = among[place] if closed else None
+        names = growing[place].find(columns[place], allowed, closed=closed and place != "relation")
+        facts[:, PLACES[3].index(place)] = names
+    kept = _first_new(dataset.train, facts)
+    added = facts[kept]
+    held_out = np.concatenate([dataset.valid, dataset.test])
+    n_entities = len(entities.names)
+    grown = replace(
+        dataset,
+        entities=replace(dataset.entities, names=tuple(entities.names)),
+        relations=replace(dataset.relations, names=tuple(relations.names)),
+        train=np.ascontiguousarray(np.concatenate([dataset.train, added])),
+        subjects=dataset.subjects if closed else range(n_entities),
+        objects=dataset.objects if closed else range(n_entities),
+        sources=_sources(dataset, columns.get("source"), kept),
+        weights=_weights(dataset, columns.get("weight"), kept),
+        notes=table.notes,
+    )
+    n_held_out = int(_is_in(added, held_out).sum())
+    return Extended(grown, len(facts) - len(added), n_held_out)
+
+
+class _Growing:
+    """Names with ids, to which new names are added."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary, self.names = vocabulary, [*vocabulary.names]
+        self._added = dict[str, int]()
+
+    def find(self, column: Any, among: range | None, *, closed: bool) -> NDArray[np.int32]:
+        """(n,) ids of the names of a column; closed: whether new names are refused."""
+        ids = []
+        for name in column.dictionary.to_pylist():
+            known = self._vocabulary.exact(name, among)
+            if known is None and closed:
+                kind = f"a new {self._vocabulary.kind}"
+                raise WhereofError(
+                    f"{name!r} is {kind}, and new users or items cannot be added to a run; train "
+                    "again on all facts"
+                )
+            if known is None and name not in self._added:
+                self._added[name] = len(self.names)
+                self.names.append(name)
+            ids.append(self._added[name] if known is None else known)
+        return np.array(ids, np.int32).take(as_numpy(column.indices, np.int32))
+
+
+def _codes(facts: Facts) -> NDArray[Any]:
+    """(n,) each fact as one value, which can be compared."""
+    rows = np.ascontiguousarray(facts, np.int32)
+    return rows.view([("", np.int32)] * 3).ravel()
+
+
+def _is_in(facts: Facts, others: Facts) -> NDArray[np.bool_]:
+    return np.isin(_codes(facts), _codes(others))
+
+
+def _first_new(known: Facts, facts: Facts) -> NDArray[np.bool_]:
+    """(n,) whether a fact is not known, and is not a repetition of an earlier one."""
+    first = np.zeros(len(facts), bool)
+    first[np.unique(_codes(facts), return_index=True)[1]] = True
+    return np.asarray(first & ~_is_in(facts, known))
+
+
+def _sources(dataset: Dataset, column: Any, kept: NDArray[np.bool_]) -> Sources | None:
+    """The sources of all facts; empty for those that have none."""
+    if dataset.sources is None and column is None:
+        return None
+    old = [""] * dataset.n_facts if dataset.sources is None else [*dataset.sources]
+    new = [""] * len(kept) if column is None else column.to_pylist()
+    texts = [*old, *(text for text, is_kept in zip(new, kept, strict=True) if is_kept)]
+    names = list(dict.fromkeys(texts))
+    codes = {name: code for code, name in enumerate(names)}
+    return Sources(np.array([codes[text] for text in texts], np.int32), names)
+
+
+def _weights(dataset: Dataset, column: Numbers | None, kept: NDArray[np.bool_]) -> Numbers | None:
+    if dataset.weights is None and column is None:
+        return None
+    old = np.ones(dataset.n_facts) if dataset.weights is None else dataset.weights
+    return np.concatenate([old, (np.ones(len(kept)) if column is None else column)[kept]])

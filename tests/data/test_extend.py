@@ -1,0 +1,75 @@
+"""Adding facts to a dataset: earlier ids stay."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import whereof
+from whereof.data.extend import Extended, extend_dataset
+from whereof.data.read import read_new_facts
+from whereof.errors import WhereofError
+
+OLD = [("b", "r", "c"), ("c", "r", "d"), ("d", "s", "b")]
+
+
+def extend(
+    old: pd.DataFrame, new: pd.DataFrame, **options: str
+) -> tuple[whereof.Dataset, Extended]:
+    before = whereof.read(old, **options)
+    return before, extend_dataset(before, read_new_facts(new, options))
+
+
+def frame(facts: list[tuple[str, ...]], *more: str) -> pd.DataFrame:
+    return pd.DataFrame(facts, columns=["s", "r", "o", *more])
+
+
+def test_new_names_get_the_next_ids() -> None:
+    new = [("a", "r", "c"), ("c", "t", "z"), ("b", "s", "a")]
+    before, found = extend(frame(OLD), frame(new))
+    after = found.dataset
+    assert np.array_equal(after.train[:3], before.train)
+    assert after.entities.names == (*before.entities.names, "a", "z")
+    assert after.relations.names == (*before.relations.names, "t")
+    assert [after.fact_names(fact) for fact in after.train[3:]] == new
+    assert (after.subjects, after.objects) == (range(5), range(5))
+    assert (found.n_known, found.n_held_out) == (0, 0)
+
+
+def test_notes_are_about_the_new_file() -> None:
+    before, found = extend(frame([(*fact, "1") for fact in OLD], "year"), frame(OLD[:1]))
+    assert "year" in " ".join(before.notes)
+    assert found.dataset.notes == ()
+
+
+def test_known_and_repeated_facts_are_left_out() -> None:
+    _, found = extend(frame(OLD), frame([OLD[1], ("b", "s", "d"), ("b", "s", "d")]))
+    assert found.dataset.n_facts == 4
+    assert found.n_known == 2
+
+
+def test_sources_and_weights_go_on() -> None:
+    old = frame([(*fact, "web", 2.0) for fact in OLD], "from", "weight")
+    new = frame([("b", "s", "d", "hand", 0.5)], "from", "weight")
+    _, found = extend(old, new, source="from", weight="weight")
+    assert found.dataset.sources is not None
+    assert [*found.dataset.sources] == ["web", "web", "web", "hand"]
+    assert found.dataset.weights is not None
+    assert found.dataset.weights.tolist() == [2, 2, 2, 0.5]
+    before = whereof.read(frame(OLD))
+    named = extend_dataset(before, read_new_facts(new, {"source": "from", "weight": "weight"}))
+    assert named.dataset.sources is not None
+    assert [*named.dataset.sources] == ["", "", "", "hand"]
+
+
+def test_users_and_items_must_be_known() -> None:
+    old = pd.DataFrame([("u", "i"), ("u", "j"), ("v", "i")], columns=["user", "item"])
+    new = pd.DataFrame([("v", "j")], columns=["user", "item"])
+    _, found = extend(old, new)
+    assert found.dataset.train[-1].tolist() == [1, 0, 3]
+    with pytest.raises(WhereofError, match="'w' is a new entity, and new users or items cannot"):
+        extend(old, pd.DataFrame([("w", "j")], columns=["user", "item"]))
+
+
+def test_other_columns_are_refused() -> None:
+    with pytest.raises(WhereofError, match="the new facts have 2 columns; give 3, as in the run"):
+        extend(frame(OLD), pd.DataFrame([("b", "c")], columns=["s", "o"]))
