@@ -165,6 +165,21 @@ def test_a_folder_that_cannot_be_written_is_not_used(
     assert run(loaded(monkeypatch)) == ([3, 5], True)
 
 
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("content", [b"", b"damaged", None], ids=["empty", "other", "flipped"])
+def test_a_damaged_kernel_is_compiled_again(
+    package: Path, monkeypatch: pytest.MonkeyPatch, ending: str, content: bytes | None
+) -> None:
+    assert run(loaded(monkeypatch)) == ([3, 5], True)
+    assert run(loaded(monkeypatch)) == ([3, 5], False)
+    (file,) = (package.parent / "cache").glob(f"**/kernels.work-*.{ending}")
+    whole = bytearray(file.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    file.write_bytes(bytes(whole) if content is None else content)
+    assert run(loaded(monkeypatch)) == ([3, 5], True)
+    assert run(loaded(monkeypatch)) == ([3, 5], False)
+
+
 def test_other_versions_of_a_kernel_are_removed(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,13 +2,14 @@
 
 import ctypes
 import dis
+import io
 import os
 import re
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -94,6 +95,31 @@ def row_function(function: Callable[..., None], n_rows: int, dtype: str) -> Any:
     return compiled
 
 
+class _CheckedFile(IndexDataCacheFile):
+    """Files of numba's cache with a checksum at their end: damaged machine code is never run."""
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        with super()._open_for_write(filepath) as file:
+            yield (content := io.BytesIO())
+            file.write(content.getvalue() + sha256(content.getvalue()).digest())
+
+    def _load_index(self) -> Any:
+        with suppress(FileNotFoundError):
+            _check_end(self._index_path)
+        return super()._load_index()  # type: ignore[no-untyped-call]
+
+    def _load_data(self, name: str) -> Any:
+        _check_end(self._data_path(name))  # type: ignore[no-untyped-call]
+        return super()._load_data(name)  # type: ignore[no-untyped-call]
+
+
+def _check_end(path: str) -> None:
+    content = Path(path).read_bytes()
+    if sha256(content[:-32]).digest() != content[-32:]:
+        raise ValueError(f"{path} is damaged")
+
+
 class _KernelCache(NullCache):
     """A kernel's machine code on disk, keyed by what it was compiled from.
 
@@ -107,7 +133,8 @@ class _KernelCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         file, rebuild = self._file(sig), CompileResult._rebuild
-        with suppress(PermissionError):  # on Windows, while another process writes
+        # A damaged file may raise anything; the kernel is then compiled and stored again.
+        with suppress(Exception):
             found = file and file.load((sig, target_context.codegen().magic_tuple()))
             return found and rebuild(target_context, *found)  # type: ignore[no-untyped-call]
 
@@ -118,11 +145,15 @@ class _KernelCache(NullCache):
             return
         folder, (name, digest) = Path(file._cache_path), self._names
         folder.mkdir(parents=True, exist_ok=True)
-        with suppress(PermissionError):
+        with suppress(OSError):  # such as a full disk
             if not os.environ.get("NUMBA_CACHE_DIR"):  # which several versions may share
                 for other in folder.glob(f"{name}-*.{_VERSION}*"):
                     if digest not in other.name:
                         other.unlink(missing_ok=True)
+            try:
+                file._load_index()
+            except Exception:  # a damaged index may raise anything
+                Path(file._index_path).unlink(missing_ok=True)
             file.save((sig, data.codegen.magic_tuple()), data._reduce())
 
     @cached_property
@@ -141,7 +172,7 @@ class _KernelCache(NullCache):
         classes = _hash([*map(_classes, getattr(signature, "args", signature))])
         stamp = f"{name.rpartition('-')[2]}-{digest}-{classes}"
         path = f"{name}-{digest}-{classes}.{_VERSION}"
-        return folder and IndexDataCacheFile(str(folder), path, stamp)  # type: ignore[no-untyped-call]
+        return folder and _CheckedFile(str(folder), path, stamp)  # type: ignore[no-untyped-call]
 
 
 @lru_cache
