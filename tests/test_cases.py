@@ -43,7 +43,7 @@ def test_a_run_of_arrays_cannot_be_retrained(tmp_path: Path) -> None:
         relation_rows=rows[:1],
     )
     with (
-        pytest.raises(whereof.WhereofError, match="cannot be retrained"),
+        pytest.raises(whereof.WhereofError, match="other software trained this run"),
         open_case(run, ENGINE, Events()),
     ):
         pass

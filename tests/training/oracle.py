@@ -127,7 +127,7 @@ class Oracle:
 
     def train(self) -> Outcome:
         config, n_facts = self.config, len(self.problem.facts)
-        timeline = Timeline(config, n_facts, self.problem.n_directions)
+        timeline = Timeline(config, self.problem.calendar, self.problem.n_directions)
         update = 0
         for epoch in range(config.epochs):
             order = timeline.order(epoch)

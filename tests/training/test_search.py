@@ -39,8 +39,23 @@ def test_every_model_and_loss_gets_a_start(name: str, loss: str) -> None:
 def test_the_start_follows_the_scale_of_the_gradients() -> None:
     # The sigmoid loss is a mean over 14 candidates, so that its gradients are smaller.
     assert start_of(loss="sigmoid") < start_of() / 14
-    # After five epochs the start no longer grows with their number.
-    assert start_of(epochs=1) < start_of(epochs=5) == start_of(epochs=90)
+    # If entities have many facts, the start no longer grows with the epochs after the fifth.
+    assert start_of(epochs=1) < start_of(epochs=5) == start_of(epochs=60)
+
+
+@pytest.mark.parametrize("epochs", [1, 90])
+def test_no_single_fact_decides_the_first_steps_of_an_entity_with_few_facts(epochs: int) -> None:
+    """In a chain every entity has two facts."""
+    names = [f"e{number}" for number in range(401)]
+    chain = {"subject": names[:-1], "relation": ["next"] * 400, "object": names[1:]}
+    data = whereof.read(chain)
+    problem = Problem.of(data, choose_config(data, None, SMALL | {"epochs": epochs}))
+    trainer = Trainer(problem)
+    trainer.advance(400)
+    sums = trainer.read()[0].state[:, problem.widths.entity :].mean(axis=1)
+    of_fact = epochs * sums.sum() / 800
+    assert np.median(sums) < 5 * of_fact
+    assert adagrad_start(problem, Trainer) == pytest.approx(of_fact / 12, rel=0.05)
 
 
 def test_the_start_is_a_plain_number_in_the_run_and_in_those_with_other_seeds(

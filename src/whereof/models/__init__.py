@@ -1,7 +1,7 @@
 """Scoring functions: one file each, found by name through the registry."""
 
 from whereof import registry
-from whereof.models.model import CudaCode, Match, Model, Widths
+from whereof.models.model import CudaCode, Match, Model, Widths, own_model
 
 
 def find_model(name: str) -> Model:
@@ -18,4 +18,4 @@ def register(model: Model) -> None:
 MODELS: dict[str, Model] = {name: find_model(name) for name in registry.ours(registry.MODELS)}
 """Those that come with Whereof."""
 
-__all__ = ["MODELS", "CudaCode", "Match", "Model", "Widths", "find_model", "register"]
+__all__ = ["MODELS", "CudaCode", "Match", "Model", "Widths", "find_model", "own_model", "register"]

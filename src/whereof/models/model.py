@@ -6,8 +6,15 @@ from itertools import accumulate
 from typing import Any, Literal
 
 from whereof.errors import WhereofError
+from whereof.types import Numbers
 
-Match = Literal["dot", "l1", "l2"]
+Match = Literal["dot", "l1", "l2", "own"]
+
+ScoreFunction = Callable[[Numbers, Numbers, Numbers], Numbers]
+"""Scores of rows: given (n, width), relations (n, width), candidates (m, width) -> (n, m).
+
+Candidates may also be (n, m, width): others for every given row.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,9 @@ class Model:
     trilinear: bool = False
     """The score is linear in each of its three rows, and at most the product of their norms: the
     bounds of the theory hold for such models."""
+    score: ScoreFunction | None = None
+    """A scoring function that is no match with a query; then `match` is `own`, and a query is the
+    two rows side by side."""
     cuda: CudaCode | None = None
     """Without it, the model trains on the CPU alone."""
 
@@ -80,3 +90,34 @@ class Model:
             f"model {self.name} takes facts of {wants}, and these have {have}; "
             f"choose another model, such as {'mf' if two_way else 'distmult'}"
         )
+
+
+def own_model(name: str, entity_width: int, relation_width: int, score: ScoreFunction) -> Model:
+    """A model with any scoring function, for rows of these widths."""
+    widths = Widths(entity_width, relation_width, entity_width + relation_width)
+    return Model(
+        name=name,
+        title=name,
+        formula="a scoring function of its own",
+        citation="",
+        match="own",
+        widths=lambda dim: widths,
+        query=_side_by_side,
+        query_vjp=_apart,
+        two_way=not relation_width,
+        score=score,
+    )
+
+
+def _side_by_side(s: Any, r: Any, q: Any) -> None:
+    for k in range(s.shape[0]):
+        q[k] = s[k]
+    for k in range(r.shape[0]):
+        q[s.shape[0] + k] = r[k]
+
+
+def _apart(s: Any, r: Any, dq: Any, ds: Any, dr: Any) -> None:
+    for k in range(s.shape[0]):
+        ds[k] = dq[k]
+    for k in range(r.shape[0]):
+        dr[k] = dq[s.shape[0] + k]

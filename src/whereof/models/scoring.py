@@ -37,6 +37,11 @@ class Scorer:
 
     def fact_scores(self, facts: Facts) -> Rows:
         """(n,) scores of (n, 3) facts."""
+        if self.model.score is not None:
+            ends = (self.entity_rows[facts[:, at]] for at in (SUBJECT, OBJECT))
+            given, objects = (np.asarray(rows, np.float64) for rows in ends)
+            relations = np.asarray(self.relation_rows[facts[:, RELATION]], np.float64)
+            return self._placed(self.model.score(given, relations, objects[:, None])[:, 0])
         queries = self.queries(facts[:, SUBJECT], facts[:, RELATION])
         out = np.empty(len(facts), self.entity_rows.dtype)
         kind, rows = MATCH_IDS[self.model.match], self.entity_rows
@@ -66,6 +71,13 @@ def score_all(model: Model, queries: Rows, rows: Rows, spans: NDArray[np.int64])
     """(n, most candidates) scores of the rows from spans[i, 0] to spans[i, 1], by each query."""
     n_candidates = int(np.diff(spans).max(initial=0))
     out = np.empty((len(queries), n_candidates))
+    if model.score is not None:
+        width = rows.shape[1]
+        for first, last in np.unique(spans, axis=0).tolist():
+            mine = np.flatnonzero((spans == (first, last)).all(axis=1))
+            asked, others = (np.asarray(it, np.float64) for it in (queries[mine], rows[first:last]))
+            out[mine, : last - first] = model.score(asked[:, :width], asked[:, width:], others)
+        return out
     view = np.asarray(rows).view()
     view.flags.writeable = False  # one compiled kernel for rows in memory and memory-mapped rows
     _score(MATCH_IDS[model.match], queries, view, np.arange(len(rows)), spans, out)

@@ -1,7 +1,8 @@
 """The settings of training. Each table feeds the command line, the docs and the checks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from whereof.errors import WhereofError
 from whereof.models import MODELS
@@ -9,6 +10,20 @@ from whereof.settings import Settings, choice, number, seconds_of
 
 NEGATIVES_UNSET = 200
 """Default number of negatives a step; fewer if there are not that many."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of training, and what there was to train on."""
+
+    n_facts: int
+    """Number of facts; those from the number of the phase before on are new."""
+    n_entities: int
+    n_relations: int
+    n_trained: int
+    """Number of facts that it trains on, over all its epochs."""
+    n_replayed: int = 0
+    """Number of earlier facts that an epoch takes besides the new ones."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +121,16 @@ class TrainConfig(Settings):
         "float16 float32 float64",
     )
 
+    phases: list | tuple | None = field(  # type: ignore[type-arg]
+        default=None, metadata={"about": "what `whereof update` recorded", "group": ""}
+    )
+    """The phases of a run that was updated, see `whereof.training.phases`; None for one phase."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.phases is not None:
+            found = (it if isinstance(it, Phase) else Phase(**it) for it in self.phases)
+            object.__setattr__(self, "phases", tuple(found))
         if self.time_budget is not None:
             object.__setattr__(self, "time_budget", seconds_of("time_budget", self.time_budget))
         self.max_norm  # noqa: B018 - raises if the constraint is not valid
@@ -131,6 +154,14 @@ class TrainConfig(Settings):
             raise WhereofError("trace_precision needs a trace: leave it out, or keep the trace")
         if self.patience and not self.validate_every:
             raise WhereofError("patience needs validation: set validate_every to 1 or more")
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        if self.phases is None:
+            del found["phases"]
+        else:
+            found["phases"] = [*found["phases"]]
+        return found
 
     @cached_property
     def rated(self) -> bool:

@@ -95,7 +95,8 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
         "rate": _RATES[optimizer],
         "epochs": epochs,
         "validate_every": _validate_every(dataset, epochs),
-        "patience": 3 if validates else 0,
+        # The metrics of recommenders rise slowly, and go up and down on the way.
+        "patience": (8 if dataset.two_way and loss != "squared" else 3) if validates else 0,
         "credit": "forget",
     }
     assert tuple(chosen) == CHOSEN

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -28,6 +28,9 @@ _CLOSING_SHARE = 0.5
 _BYTES_PER_SECOND = 5e8
 """How fast a trace is written, until it is measured."""
 
+_LARGE_INIT = 1.0
+"""Initial values above this are the likely cause of a divergence."""
+
 Validate = Callable[[Parameters], Validation]
 MakeTrainer = Callable[[Problem, NDArray[Any] | None], Training]
 
@@ -40,25 +43,27 @@ def fit(
     checkpoint_seconds: float,
     make_trainer: MakeTrainer = Trainer,
     seconds_before: float = 0.0,
+    before: Progress | None = None,
 ) -> Progress:
     """Train to the end, from the start or from the store's checkpoint.
 
-    `seconds_before` counts towards the time budget: what reading the data took.
+    `seconds_before` counts towards the time budget: what reading the data took. `before`: the
+    progress of earlier phases, if the trainer starts after them.
     """
     with announced(partial(events.emit, Compiling())):
         trace = None
         if problem.config.trace:
             dtype = np.dtype(problem.config.trace_dtype)
             trace = store.allocate_trace((len(problem.facts), problem.trace_width), dtype)
-        trainer, progress = make_trainer(problem, trace), Progress()
+        trainer, progress = make_trainer(problem, trace), before or Progress()
         trainer.warm_up()
         release_memory()
-        saved = store.load_checkpoint(trace)
+        saved = store.load_checkpoint(trace, events)
         if saved is not None:
             trainer.restore(saved[0])
             progress = Progress.from_dict(saved[1])
-            n_done = trainer.epoch * len(problem.facts) + trainer.position
-            share = n_done / (problem.config.epochs * len(problem.facts))
+            n_done = problem.calendar.before(trainer.epoch) + trainer.position
+            share = n_done / problem.calendar.before(problem.config.epochs)
             events.emit(Note(f"resumed at {share:.0%}"))
         progress.elapsed += seconds_before
         _Fit(trainer, progress, store, validate, events, checkpoint_seconds).run()
@@ -77,8 +82,8 @@ class _Fit:
     checkpoint_seconds: float
 
     def __post_init__(self) -> None:
-        self.config, self.n_facts = self.trainer.problem.config, len(self.trainer.problem.facts)
-        self.total = self.n_facts * self.config.epochs
+        self.config, self.calendar = self.trainer.problem.config, self.trainer.problem.calendar
+        self.total = self.calendar.before(self.config.epochs)
         self._facts_at_once = 1000
         self._budget = float(self.config.time_budget or math.inf)
         self._keep_seconds = self.trainer.trace.nbytes / _BYTES_PER_SECOND
@@ -147,7 +152,7 @@ class _Fit:
     def _tell(self) -> None:
         """Report progress; training ends with the last epoch or the time budget."""
         loss, done, elapsed = self._mean_loss(), self._done(), self._elapsed()
-        self._expect(math.isfinite(loss), f"the loss is {loss}")
+        self._expect(math.isfinite(loss), f"the loss is {loss}", self.trainer.diverged_at)
         n_new = done - self._first
         rate = n_new / max(elapsed - self._start, 1e-9)
         left = min((self.total - done) / rate, max(self._budget - elapsed, 0.0))
@@ -165,12 +170,23 @@ class _Fit:
             )
         )
 
-    def _expect(self, finite: bool, otherwise: str) -> None:
-        if not finite:
-            raise Diverged(
-                f"training diverged in epoch {self.trainer.epoch + 1} ({otherwise}); "
-                f"choose a rate below {self.config.rate:g}, or a constraint such as max:2"
-            )
+    def _expect(
+        self, finite: bool, otherwise: str, find: Callable[[], int | None] = lambda: None
+    ) -> None:
+        """Stop training whose numbers are not finite; find: looks for the fact that made them."""
+        if finite:
+            return
+        place, config = f"by update {int(self.trainer.count[0]):,}", self.config
+        if (fact := find()) is not None:
+            n_scored = int(self.trainer.meter[FACTS])
+            place = f"at fact {fact}, step {n_scored + 1:,} of the epoch"
+        remedy = f"choose a rate below {config.rate:g}"
+        if config.init > _LARGE_INIT:
+            remedy = f"choose an init below {config.init:g}, such as 0.1"
+        raise Diverged(
+            f"training diverged in epoch {self.trainer.epoch + 1} {place} ({otherwise}); "
+            f"{remedy}, or a constraint such as max:2"
+        )
 
     def _parameters(self) -> Parameters:
         rows = self.trainer.parameters()
@@ -180,7 +196,7 @@ class _Fit:
 
     def _done(self) -> int:
         """Number of facts trained on so far, over all epochs."""
-        return self.trainer.epoch * self.n_facts + self.trainer.position
+        return self.calendar.before(self.trainer.epoch) + self.trainer.position
 
     def _until_kept(self) -> int:
         """Facts until the next parameters to keep; all facts if there are none."""
@@ -205,6 +221,7 @@ class _Fit:
         if self.validate and (due or epoch == self.config.epochs):
             before = time.monotonic()
             found = self.validate(self._parameters())
+            self._expect(math.isfinite(found.gain), f"the {found.metric} is {found.value}")
             self.progress.validation_seconds = time.monotonic() - before
             entry[found.metric] = found.value
             best = self.progress.best_gain is None or found.gain > self.progress.best_gain
@@ -222,7 +239,11 @@ class _Fit:
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None
         before = time.monotonic()
-        best = BestEpoch(self._parameters(), epoch, norms, bookkeeping(trainer))
+        with np.errstate(over="ignore", invalid="ignore"):
+            kept = self._parameters(), epoch, norms, bookkeeping(trainer)
+        best = BestEpoch(*kept, _lasting(trainer.snapshot()))
+        for name, value in {**norms, **asdict(best.bookkeeping)}.items():
+            self._expect(math.isfinite(value), f"{name.replace('_', ' ')} is {value}")
         self.store.keep_best(best, trace)
         self._keep_seconds = time.monotonic() - before
 
@@ -238,3 +259,9 @@ class _Fit:
         self.store.save_checkpoint(self.trainer.snapshot(), asdict(self.progress), trace)
         took = time.monotonic() - before
         self._checkpoint_due = before + max(self.checkpoint_seconds, _CHECKPOINT_SHARE * took)
+
+
+def _lasting(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The part of a snapshot that a later phase goes on from."""
+    left_out = ("clock", "entities.retained", "relations.retained")
+    return {name: array for name, array in state.items() if name not in left_out and array.size}

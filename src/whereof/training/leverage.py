@@ -44,7 +44,7 @@ class _Measuring(Trainer):
         config = problem.config.replace(credit="forget", trace=True, trace_precision=None)
         trace = np.zeros((len(problem.facts), problem.trace_width), config.precision)
         super().__init__(replace(problem, config=config), trace)
-        n_epochs = -(-n_trained // len(problem.facts))
+        n_epochs = problem.calendar.n_epochs(n_trained)
         self.slopes = np.zeros((n_epochs, len(problem.facts), problem.n_directions), np.float32)
 
     def _run(self, start: int, stop: int) -> None:

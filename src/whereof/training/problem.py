@@ -16,6 +16,7 @@ from whereof.training._update import CONSTRAINT_IDS, project
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 from whereof.training.losses import LOSS_IDS
 from whereof.training.optimizers import MOMENTS, OPTIMIZER_IDS
+from whereof.training.phases import Calendar
 from whereof.training.sampling import ENTITY_STREAM, RELATION_STREAM, fill_uniform
 from whereof.training.tables import N_TAILS, Draw, Ledgers, RowTable, Rule
 from whereof.training.timeline import NO_WEIGHTS, Timeline
@@ -75,7 +76,7 @@ class Problem:
         if settled.optimizer == "adagrad" and settled.accumulator is None:
             settled = settled.replace(accumulator=0.0)  # `whereof train` chooses a better one first
         object.__setattr__(self, "config", settled)
-        n_steps = len(self.facts) * self.config.epochs
+        n_steps = self.calendar.before(self.config.epochs)
         if self.config.keep_checkpoints > n_steps:
             raise WhereofError(
                 f"keep_checkpoints is {self.config.keep_checkpoints}; "
@@ -89,6 +90,11 @@ class Problem:
         if self.config.negatives_from == "entities":
             return range(self.n_entities), range(self.n_entities)
         return self.objects, self.subjects if self.config.inverse else self.objects
+
+    @cached_property
+    def calendar(self) -> Calendar:
+        """How many facts every epoch has."""
+        return Calendar(len(self.facts), tuple(self.config.phases or ()))
 
     @cached_property
     def widths(self) -> Widths:
@@ -133,8 +139,8 @@ class Problem:
     @property
     def n_bytes(self) -> int:
         """Upper bound of the disk space that training needs, in bytes."""
-        # The memory-mapped file, the last checkpoint, its best epoch and a later best epoch.
-        return 4 * self.trace_bytes + (3 + self.config.keep_checkpoints) * self.row_bytes
+        # The memory-mapped file, two checkpoints, their best epochs and a later best epoch.
+        return 6 * self.trace_bytes + (7 + self.config.keep_checkpoints) * self.row_bytes
 
     @cached_property
     def rule(self) -> Rule:
@@ -167,9 +173,18 @@ class Problem:
 
     @cached_property
     def draw(self) -> Draw:
-        objects, subjects = (
-            (rows.start, len(rows), self._n_negatives(rows)) for rows in self._sources
-        )
+        """How negatives are drawn in the end, when there are the most entities."""
+        return self._draw(0)
+
+    def draw_in(self, epoch: int) -> Draw:
+        """How negatives are drawn in an epoch: from the entities that there are by then."""
+        phase = self.calendar.phase(epoch)
+        return self.draw if phase is None else self._draw(self.n_entities - phase.n_entities)
+
+    def _draw(self, n_later: int) -> Draw:
+        """How negatives are drawn without the last entities, which come later."""
+        ranges = (range(rows.start, rows.stop - n_later) for rows in self._sources)
+        objects, subjects = ((rows.start, len(rows), self._n_negatives(rows)) for rows in ranges)
         return Draw(
             seed=np.uint64(self.config.seed),
             distinct=self.config.sampling == "distinct" or self.config.negatives == "all",
@@ -205,7 +220,7 @@ class Problem:
     def timeline(self, weights: Numbers | None = None) -> Timeline:
         """The updates of training, by default with the weights of the problem."""
         weights = self.weights if weights is None else weights
-        return Timeline(self.config, len(self.facts), self.n_directions, weights)
+        return Timeline(self.config, self.calendar, self.n_directions, weights)
 
     def tables(
         self, ledgers: Ledgers = Ledgers.SHARES, *, traced: bool = True
@@ -219,11 +234,28 @@ class Problem:
             self._table(entities, ENTITY_STREAM, init, ledgers, rule.constrained),
             self._table(relations, RELATION_STREAM, angle, ledgers, rule.constrained_relations),
         )
+        if self.config.phases and self.config.inverse:
+            self._start_inverses(made[1], angle)
         # With a distance, training that forgets rounds in another way: retraining repeats it.
         if traced or self.model.match != "dot":
             return made
         first, second = (table._replace(retained=table.retained[:0]) for table in made)
         return first, second
+
+    def _start_inverses(self, table: RowTable, bound: float) -> None:
+        """Give inverse relations the rows of their first phase, where they had other numbers."""
+        n_before, width = 0, self.rule.relation_width
+        for phase in self.config.phases or ():
+            n_then = phase.n_relations
+            rows = np.zeros((2 * n_then, width), table.state.dtype)
+            fill_uniform(np.uint64(self.config.seed), RELATION_STREAM, float(bound), width, rows)
+            own = slice(self.n_relations + n_before, self.n_relations + n_then)
+            table.state[own, :width] = rows[n_then + n_before :]
+            n_before = n_then
+        inverses = range(self.n_relations, len(table.state))
+        for row in inverses if self.rule.constrained_relations else ():
+            project(table, row, width, self.rule)
+        table.projection[:] = 0
 
     def _table(
         self, shape: tuple[int, int], stream: Any, bound: float, ledgers: Ledgers, constrained: bool

@@ -1,5 +1,6 @@
 """Results of training as plain records, and where they are stored. No kernels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.types import Rows
 
 
@@ -93,6 +95,8 @@ class BestEpoch:
     epoch: int
     norms: dict[str, float]
     bookkeeping: Bookkeeping
+    state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """What training needs to go on: the optimizer's state and the ledgers."""
 
 
 class RunStore(Protocol):
@@ -103,7 +107,7 @@ class RunStore(Protocol):
         self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
     ) -> None: ...
     def load_checkpoint(
-        self, trace: NDArray[Any] | None
+        self, trace: NDArray[Any] | None, events: Events
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None: ...
     def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None: ...
     def keep_checkpoint(

@@ -17,7 +17,7 @@ ENTITY_STREAM, RELATION_STREAM, ORDER_STREAM = (np.uint64(n) for n in (1, 2, 3))
 OBJECT_STREAM, SUBJECT_STREAM = np.uint64(4), np.uint64(5)
 # Explaining uses its own streams, so that equal seeds do not repeat the draws of training.
 RANDOM_STREAM, CURVATURE_STREAM = np.uint64(6), np.uint64(7)
-BEND_STREAM = np.uint64(8)
+BEND_STREAM, REPLAY_STREAM = np.uint64(8), np.uint64(9)
 
 
 @kernel

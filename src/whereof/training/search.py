@@ -27,6 +27,9 @@ _PROBED = 20_000
 """The most facts to train on before Adagrad's sums are read."""
 _START_SHARE, _START_EPOCHS = 0.01, 5
 """The sums start at this share of what training adds to them in this number of epochs."""
+_FACT_SHARE = 1 / 12
+"""In graphs they start at least at this share of what one fact adds to a row over all epochs, so
+that no single fact decides the first steps."""
 
 _FACTORS = {"n3": (1 / 3, 3.0), "l2": (1 / 3, 3.0), "rate": (0.5,), "accumulator": (4.0,)}
 """The factors that the search tries for each setting, in this order. It tries no larger rate and no
@@ -96,14 +99,19 @@ def _problem_of_part(part: Dataset, problem: Problem) -> Problem:
 def adagrad_start(problem: Problem, make_trainer: MakeTrainer) -> float:
     """A start for Adagrad's sums of squares: a hundredth of what five epochs add to them.
 
-    Of a typical entity: the median over the rows. Measured in a first epoch, or a part of it.
+    Of a typical entity: the median over the rows. If entities of a graph have few facts, it is a
+    twelfth of what one fact adds over all epochs. Measured in a first epoch, or a part of it.
     """
     trainer = make_trainer(problem, None)
     n_facts = _advance(trainer, min(len(problem.facts), _PROBED))
-    sums = np.asarray(trainer.read()[0].state[:, problem.widths.entity :], np.float64)
-    epochs = min(problem.config.epochs, _START_EPOCHS) * len(problem.facts) / n_facts
-    typical = float(np.median(sums.mean(axis=1)) or sums.mean())
-    return rounded(_START_SHARE * epochs * typical) if math.isfinite(typical) else 0.0
+    table = np.asarray(trainer.read()[0].state[:, problem.widths.entity :], np.float64)
+    sums, n_epochs = table.mean(axis=1), problem.config.epochs
+    typical = float(np.median(sums) or sums.mean()) * len(problem.facts) / n_facts  # of an epoch
+    if not math.isfinite(typical):
+        return 0.0
+    of_fact = 0.0 if problem.model.two_way else float(sums.sum()) / (2 * n_facts)  # two entities
+    of_epochs = _START_SHARE * min(n_epochs, _START_EPOCHS) * typical
+    return rounded(max(of_epochs, _FACT_SHARE * n_epochs * of_fact))
 
 
 def search_part(dataset: Dataset, problem: Problem) -> Dataset:

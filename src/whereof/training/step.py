@@ -191,7 +191,8 @@ def _score(model, f, direction, work, block, count, meter):
     score_rows(rule.match, q, rows, candidates, width, scores)
     weight = scratch.weights[f]
     meter[LOSS] += weight * _loss(scores, scratch.fact_ids[f], work)
-    meter[FACTS] += 1
+    # It stands still where training diverged; math.isfinite is always true with these flags.
+    meter[FACTS] += abs(meter[LOSS]) < np.inf
     if weight != 1:
         for j in range(scores.shape[0]):
             scores[j] *= weight

@@ -158,8 +158,8 @@ class _LoggedTrainer(Trainer):
         Rounded up to whole batches, which training takes.
         """
         found, left, batch = [], self._n_trained, self.rule.batch_size
-        while left > 0:
-            epoch = min(left, len(self.problem.facts))
+        for number in range(self.problem.calendar.n_epochs(left)):
+            epoch = min(left, self.problem.calendar.size(number))
             for start in range(0, epoch, self.timeline.block_size):
                 stop = min(start + self.timeline.block_size, epoch)
                 starts = range(start, stop, self._segment)
@@ -221,7 +221,8 @@ class _Hand:
 
     def sweep(self) -> None:
         """Go back over the logged segment."""
-        done, at, work = self._replay, self._scratch, self._work
+        done, at = self._replay, self._scratch
+        work = self._work._replace(draw=done._work.draw)
         slopes = np.zeros((0, 0), np.float32)
         if self._slopes is not None:
             slopes = self._slopes[done.epoch]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whereof.training.config import TrainConfig
 from whereof.training.optimizers import fill_tails
+from whereof.training.phases import Calendar
 from whereof.training.sampling import shuffled
 from whereof.training.tables import N_TAILS, Block
 from whereof.types import FactIds, Numbers
@@ -26,7 +27,7 @@ class Timeline:
     """
 
     config: TrainConfig
-    n_facts: int
+    calendar: Calendar
     n_directions: int
     weights: Numbers = field(default_factory=lambda: NO_WEIGHTS)
     """(n_facts,), or empty if all are 1."""
@@ -38,27 +39,34 @@ class Timeline:
         batch = self.config.batch_size
         return max(_BLOCK // batch, 1) * batch
 
-    @property
-    def updates_per_epoch(self) -> int:
-        return math.ceil(self.n_facts / self.config.batch_size) * self.n_directions
+    def updates_before(self, epoch: int) -> int:
+        """Number of updates, with skipped ones, before an epoch."""
+        if not self.calendar.phases:
+            return epoch * self._n_updates(0)
+        return sum(map(self._n_updates, range(epoch)))
+
+    def _n_updates(self, epoch: int) -> int:
+        """Number of updates of an epoch, with skipped ones."""
+        return math.ceil(self.calendar.size(epoch) / self.config.batch_size) * self.n_directions
 
     def order(self, epoch: int) -> FactIds:
         """Fact ids in the order of an epoch, which counts from 0; the last order is cached."""
         if epoch not in self._orders:
             self._orders.clear()
-            order = np.arange(self.n_facts)
+            seed = np.uint64(self.config.seed)
+            order = self.calendar.facts(epoch, seed)
             if self.config.order == "shuffle":
-                order = shuffled(np.uint64(self.config.seed), self.n_facts, epoch)
-            self._orders[epoch] = order
+                order = order[shuffled(seed, len(order), epoch)]
+            self._orders[epoch] = order[: self.calendar.size(epoch)]
         return self._orders[epoch]
 
     def block(self, epoch: int, start: int, count: int) -> Block:
         """The block of an epoch that starts at a position, after `count` updates."""
         order = self.order(epoch)
-        stop = min(start + self.block_size, self.n_facts)
+        stop = min(start + self.block_size, len(order))
         first = start // self.config.batch_size * self.n_directions
         last = math.ceil(stop / self.config.batch_size) * self.n_directions
-        updates = np.arange(first, last) + epoch * self.updates_per_epoch
+        updates = np.arange(first, last) + self.updates_before(epoch)
         drift = (np.zeros((0, N_TAILS)), np.zeros((0, N_TAILS)), np.zeros(0))
         if self.config.optimizer == "adam":
             drift = self._drift(epoch, first, last, count)
@@ -72,6 +80,18 @@ class Timeline:
         if config.schedule == "inverse":
             return np.asarray(config.rate / (updates + 1.0))
         return np.full(len(updates), float(config.rate))
+
+    def fact_of_step(self, epoch: int, step: int) -> int | None:
+        """The id of the fact that is scored in this place of an epoch, inverses included."""
+        order, size = self.order(epoch), self.config.batch_size
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
+            if len(self.weights):
+                batch = batch[self.weights[batch] > 0]
+            if step < len(batch) * self.n_directions:
+                return int(batch[step % len(batch)])
+            step -= len(batch) * self.n_directions
+        return None
 
     def _drift(self, epoch: int, first: int, last: int, count: int) -> tuple[Any, Any, Any]:
         """Future drift after every live update of a block, and the powers by which it decays."""
@@ -89,9 +109,9 @@ class Timeline:
     def _live(self, epoch: int) -> NDArray[np.bool_]:
         """Which updates of an epoch happen: those with a fact that is not skipped."""
         if not len(self.weights):
-            return np.ones(self.updates_per_epoch, np.bool_)
+            return np.ones(self._n_updates(epoch), np.bool_)
         there = self.weights[self.order(epoch)] > 0
-        starts = np.arange(0, self.n_facts, self.config.batch_size)
+        starts = np.arange(0, len(there), self.config.batch_size)
         return np.repeat(np.logical_or.reduceat(there, starts), self.n_directions)
 
     def _next_live(self, epoch: int, first: int, n: int) -> FactIds:
@@ -100,7 +120,7 @@ class Timeline:
         n_found = 0
         while n_found < n and (self.weights.any() or not len(self.weights)):
             live = np.flatnonzero(self._live(epoch)[first:]) + first
-            found.append(live + epoch * self.updates_per_epoch)
+            found.append(live + self.updates_before(epoch))
             n_found += len(live)
             epoch, first = epoch + 1, 0
         return np.concatenate(found)[:n]

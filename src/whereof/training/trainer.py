@@ -1,6 +1,7 @@
 """A training run in memory: tables, trace and clock, advanced in steps of many facts."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 from whereof._jit import row_function
 from whereof.errors import WhereofError
 from whereof.training._forget import fold
+from whereof.training.config import Phase
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.step import ENTITY_NORM, METER, read_rows, run_steps
+from whereof.training.step import ENTITY_NORM, FACTS, LOSS, METER, read_rows, run_steps
 from whereof.training.tables import Ledgers, RowTable, allocate_work
 from whereof.types import Numbers
 
@@ -38,10 +40,14 @@ class Training(ABC):
 
     @property
     def epoch_ended(self) -> bool:
-        return self.position >= len(self.problem.facts)
+        return self.position >= self.problem.calendar.size(self.epoch)
 
     def fold_trace(self) -> None:  # noqa: B027 - only credit=forget has something to fold
         """Make the trace that of this moment: with credit=forget it is, when an epoch ends."""
+
+    def diverged_at(self) -> int | None:
+        """The fact with the first loss of this epoch that is not finite, if it is known."""
+        return None
 
     def warm_up(self) -> None:  # noqa: B027 - nothing to do where kernels are compiled already
         """Compile or load the kernels without training."""
@@ -114,6 +120,8 @@ class Trainer(Training):
         size = self.timeline.block_size
         self._block_start = position // size * size
         self._block = self.timeline.block(self.epoch, self._block_start, count)
+        if self.problem.config.phases:
+            self._work = self._work._replace(draw=self.problem.draw_in(self.epoch))
 
     def advance(self, n_facts: int) -> int:
         # Only whole batches of one block, so the number of facts per call never changes the result.
@@ -137,8 +145,31 @@ class Trainer(Training):
             fold(self._trace_bits, self.problem.facts, entities, relations, self.rule.n_directions)
             entities[:], relations[:] = 1, 1
 
+    def diverged_at(self) -> int | None:
+        return self.timeline.fact_of_step(self.epoch, int(self.meter[FACTS]))
+
     def warm_up(self) -> None:
         self._run(0, 0)
+
+    def go_on(self, arrays: Mapping[str, NDArray[Any]], before: Phase) -> None:
+        """Start the phase after another one, from a snapshot of its end, in place.
+
+        Rows of entities and relations that are new keep their initial values.
+        """
+        n_relations, n_then = self.problem.n_relation_rows, max(before.n_relations, 1)
+        places = np.arange(n_then * self.rule.n_directions)
+        places[n_then:] += n_relations // 2 - n_then  # inverse relations come after all others
+        rows = {"entities": np.arange(before.n_entities), "relations": places}
+        for (name, its_rows), table in zip(rows.items(), self.tables, strict=True):
+            for field in table._fields:
+                array, own = arrays.get(f"{name}.{field}"), getattr(table, field)
+                if array is not None and len(array) and len(own):
+                    own[its_rows] = array
+        self.count[:] = arrays["count"]
+        self.meter[: len(arrays["meter"])] = arrays["meter"][: len(self.meter)]
+        self.meter[[LOSS, FACTS]] = 0
+        n_before = sum(phase.n_trained for phase in self.problem.calendar.phases[:-1])
+        self.epoch, self.position = self.problem.calendar.n_epochs(n_before), 0
 
     def _run(self, start: int, stop: int) -> None:
         clock = self.count, self.meter
