@@ -1,5 +1,6 @@
 """Training from start to end: the best epoch, early stopping, resuming to the same bits."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from listening import stopping
-from trained import outcome, train
+from trained import FAST, outcome, train
 
 import whereof
+from whereof.data.read import read_dataset
 from whereof.errors import Interrupted
 from whereof.models import MODELS
+from whereof.training.problem import Problem
+from whereof.training.trainer import Trainer
 
 SETTINGS = [
     {"optimizer": "adam", "order": "file"},
@@ -109,6 +113,42 @@ def test_divergence_is_said_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(whereof.WhereofError, match=r"diverged.*rate"):
         train(tmp_path / "run", optimizer="sgd", rate=1e6)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"init": 1e10},
+        {"optimizer": "adagrad", "rate": 1e12},
+        {"optimizer": "sgd", "rate": 1e19, "model": "transe", "epochs": 1},
+    ],
+    ids=str,
+)
+def test_measures_that_overflow_are_a_divergence(tmp_path: Path, choices: dict) -> None:
+    with pytest.raises(whereof.WhereofError, match="training diverged in epoch"):
+        train(tmp_path / "run", **choices)
+
+
+@pytest.mark.parametrize("choices", [{}, {"inverse": True, "batch_size": 4}], ids=str)
+def test_divergence_names_the_fact_and_the_step(tmp_path: Path, choices: dict) -> None:
+    with pytest.raises(whereof.WhereofError) as error:
+        train(tmp_path / "run", optimizer="sgd", rate=1e3, **choices)
+    named = re.search(r"epoch 1 at fact (\d+), step (\d+) of the epoch", str(error.value))
+    assert named
+    config = whereof.TrainConfig.from_dict({**FAST, "optimizer": "sgd", "rate": 1e3, **choices})
+    trainer = Trainer(Problem.of(read_dataset("nations"), config))
+    n_before = 0
+    while np.isfinite(trainer.meter[0]):
+        n_before = int(trainer.meter[1])
+        trainer.advance(1)
+    batch = trainer.timeline.order(0)[trainer.position - config.batch_size : trainer.position]
+    assert int(named[1]) in batch
+    assert n_before < int(named[2]) <= n_before + config.batch_size * (1 + config.inverse)
+
+
+def test_large_initial_values_are_the_remedy_of_their_divergence(tmp_path: Path) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"fact \d+, step 1 .*an init below 1e\+30"):
+        train(tmp_path / "run", init=1e30)
 
 
 def test_patience_without_validation_facts_is_refused(tmp_path: Path) -> None:

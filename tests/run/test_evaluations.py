@@ -99,3 +99,13 @@ def test_the_latest_of_the_same_options_stays(evaluation: Evaluation, tmp_path: 
     assert save_evaluation(tmp_path, document | {"seconds": 9.0}) == first
     assert find_evaluations(tmp_path) == [other, first]
     assert json.loads(first.read_text())["seconds"] == 9.0
+
+
+def test_an_altered_evaluation_is_not_read(evaluation: Evaluation, tmp_path: Path) -> None:
+    path = save_evaluation(tmp_path, evaluation.to_dict())
+    assert Evaluation.read(path).to_dict() == evaluation.to_dict()
+    text = path.read_text()
+    path.write_text(text.replace('"seconds": ', '"seconds": 1', 1))
+    assert path.read_text() != text
+    with pytest.raises(WhereofError, match="checksum does not match"):
+        Evaluation.read(path)

@@ -48,7 +48,7 @@ def test_the_manifest_says_how_the_data_was_read(folder: Path) -> None:
     about = opened.manifest.dataset
     assert about["read"] == opened.dataset.read == {"data": "nations"}
     older = {name: value for name, value in about.items() if name != "read"}
-    assert read_dataset(folder, older).read == {}
+    assert read_dataset(folder, older, opened.manifest.files).read == {}
 
 
 def test_nothing_of_the_making_is_left(folder: Path) -> None:

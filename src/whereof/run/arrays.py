@@ -1,6 +1,6 @@
 """A run from arrays in memory, trained by other software."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from whereof.errors import WhereofError
 from whereof.models import Widths, find_model
 from whereof.run.folder import Manifest, RunFolder
 from whereof.training.results import Parameters
-from whereof.types import Facts, Rows
+from whereof.types import FactIds, Facts, Rows
 
 
 class ArrayRun(RunFolder):
@@ -33,8 +33,14 @@ class ArrayRun(RunFolder):
         loss: str = "softmax",
         labels: Mapping[str, str] | None = None,
         n_subjects: int | None = None,
+        valid: ArrayLike | None = None,
+        test: ArrayLike | None = None,
+        retrain: Callable[[FactIds], Any] | None = None,
+        name: str = "arrays",
     ) -> Self:
         """A run in memory, from a model that other software trained. The precision is kept.
+
+        `save` writes it to a folder, which opens again like any run.
 
         Parameters
         ----------
@@ -56,6 +62,15 @@ class ArrayRun(RunFolder):
         n_subjects
             The number of entities that are subjects only, such as users. They come first; the
             others, such as items, are objects only. By default, every entity may be either.
+        valid, test
+            Held-out facts, in the form of `facts`. They are measured, and known answers of `valid`
+            are skipped in ranks.
+        retrain
+            Your own training function, for everything that retrains: `retrain(skip)` trains
+            without the facts whose ids are in the array `skip` and returns the rows of entities
+            and relations. With an empty array, it returns the rows of this run.
+        name
+            A name for the data.
         """
         rows = _floats(entity_rows, "entity_rows")
         n_entities, width = rows.shape
@@ -72,7 +87,8 @@ class ArrayRun(RunFolder):
             )
         widths = scoring.widths(dim)
         related_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
-        data = _dataset([*map(str, entities)], related, facts, labels or {}, n_subjects)
+        splits = (facts, valid, test)
+        data = _dataset(name, [*map(str, entities)], related, splits, labels or {}, n_subjects)
         config = {  # other settings are not known
             "model": model,
             "dim": dim,
@@ -83,10 +99,11 @@ class ArrayRun(RunFolder):
         }
         sizes = ("name", "n_facts", "n_entities", "n_relations")
         about = {name: getattr(data, name) for name in sizes}
-        run = cls(None, Manifest(about, config, created="", finished=True))
+        about |= {"n_valid": len(data.valid), "n_test": len(data.test)}
+        run = cls(None, Manifest(about, config, created="", finished=True), retrain)
         run.dataset, run.parameters = data, Parameters(rows, related_rows)
         run.trace = _slots(trace, data.n_facts, widths, 1 + run.config.inverse)
-        run.metrics, run.history = {}, []
+        run.history = []
         return run
 
 
@@ -120,9 +137,10 @@ def _relation_rows(
 
 
 def _dataset(
+    name: str,
     names: list[str],
     relations: list[str],
-    facts: ArrayLike,
+    splits: tuple[ArrayLike | None, ...],
     labels: Mapping[str, str],
     n_subjects: int | None,
 ) -> Dataset:
@@ -138,8 +156,9 @@ def _dataset(
             raise WhereofError(f"{kind} has a name twice; give every row its own name")
     entities = Vocabulary(tuple(names), labels)
     related = Vocabulary(tuple(relations), labels, kind="relation")
-    train, nothing = _fact_ids(facts, 3 if relations else 2), np.empty((0, 3), np.int32)
-    return Dataset("arrays", entities, related, train, nothing, nothing, subjects, objects)
+    nothing, columns = np.empty((0, 3), np.int32), 3 if relations else 2
+    train, valid, test = (nothing if it is None else _fact_ids(it, columns) for it in splits)
+    return Dataset(name, entities, related, train, valid, test, subjects, objects)
 
 
 def _fact_ids(facts: ArrayLike, columns: int) -> Facts:

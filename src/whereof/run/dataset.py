@@ -1,19 +1,29 @@
 """The dataset of a run: vocabularies as JSON, facts as arrays."""
 
+from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.dataset import SPLITS, Dataset, Ratings, Sources
 from whereof.data.indexes import Adjacency
 from whereof.data.vocabulary import Vocabulary
-from whereof.run.files import read_json, write_array, write_json
+from whereof.errors import WhereofError
+from whereof.run.files import read_array, read_json, write_array, write_json
 
 _VOCABULARIES = ("entities", "relations")
 WEIGHTS = "weights.npy"
+
+
+class _VocabularyDocument(msgspec.Struct):
+    kind: str
+    names: tuple[str, ...]
+    labels: dict[str, str]
+    labelled: tuple[int, int] | None
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
@@ -47,7 +57,9 @@ def write_dataset(folder: Path, dataset: Dataset) -> dict[str, Any]:
 
 def write_labels(path: Path, dataset: Dataset) -> None:
     """Write the labels of a finished run."""
-    write_json(path, {name: _labels(getattr(dataset, name)) for name in _VOCABULARIES})
+    write_json(
+        path, {name: _labels(getattr(dataset, name)) for name in _VOCABULARIES}, durable=True
+    )
 
 
 def _labels(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -61,27 +73,39 @@ def _adjacency_files(folder: Path) -> list[Path]:
     return [folder / f"adjacency-{name}.npy" for name in names]
 
 
-def read_adjacency(folder: Path | None, dataset: Dataset) -> Adjacency:
-    """The index of a run, memory-mapped. Runs without one are indexed again."""
-    files = [] if folder is None else _adjacency_files(folder)
-    if not files or not all(file.is_file() for file in files):
+def read_adjacency(listed: Collection[Path], dataset: Dataset) -> Adjacency:
+    """The index of a run from the files that its manifest lists, memory-mapped.
+
+    Runs without one are indexed again.
+    """
+    files = _adjacency_files(next(iter(listed)).parent) if listed else []
+    if not files or not {*files} <= {*listed}:
         return Adjacency.of(dataset.train, dataset.n_entities, dataset.n_relations)
-    return Adjacency(*(np.asarray(np.load(file, mmap_mode="r")) for file in files))
+    index = Adjacency(*(np.asarray(read_array(file, mapped=True)) for file in files))
+    if not index.fits(dataset.n_facts, dataset.n_entities, dataset.n_relations):
+        raise WhereofError(f"{files[0].parent}: the files adjacency-* do not fit the facts")
+    return index
 
 
-def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
-    """The dataset of a run whose files were checked."""
+def read_dataset(folder: Path, about: dict[str, Any], listed: Collection[str]) -> Dataset:
+    """The dataset of a run whose files were checked; listed: those that belong to it."""
+
+    def read(name: str) -> NDArray[Any]:
+        if name not in listed:
+            raise WhereofError(f"the manifest of {folder} does not list {name}; train it again")
+        return read_array(folder / name)
 
     def splits(prefix: str = "") -> list[NDArray[Any]]:
-        return [np.load(folder / f"{prefix}{split}.npy") for split in SPLITS]
+        return [read(f"{prefix}{split}.npy") for split in SPLITS]
 
-    labels = read_json(folder / about["labels"]) if "labels" in about else {}
+    labels = read_json(folder / about["labels"]) if about.get("labels") in listed else {}
     ratings = sources = None
-    if (folder / "ratings-train.npy").is_file():
+    if "ratings-train.npy" in listed:
         ratings = Ratings(*splits("ratings-"))
-    if (folder / "sources.json").is_file():
-        sources = Sources(np.load(folder / "sources.npy"), read_json(folder / "sources.json"))
-    weights = np.load(folder / WEIGHTS) if (folder / WEIGHTS).is_file() else None
+    if "sources.json" in listed:
+        names = msgspec.convert(read_json(folder / "sources.json"), list[str])
+        sources = Sources(read("sources.npy"), names)
+    weights = read(WEIGHTS) if WEIGHTS in listed else None
     train, valid, test = splits()
     entities, relations = (_read_vocabulary(folder, name, labels) for name in _VOCABULARIES)
     subjects, objects = (range(*about[name]) for name in ("subjects", "objects"))
@@ -93,6 +117,6 @@ def read_dataset(folder: Path, about: dict[str, Any]) -> Dataset:
 def _read_vocabulary(folder: Path, name: str, labels: dict[str, Any]) -> Vocabulary:
     """Labels that were added to a finished run replace those it was trained with."""
     document = read_json(folder / f"{name}.json") | labels.get(name, {})
-    labelled = document.pop("labelled")
-    names, ids = tuple(document.pop("names")), range(*labelled) if labelled else None
-    return Vocabulary(names, **document, labelled=ids)
+    found = msgspec.convert(document, _VocabularyDocument)
+    ids = range(*found.labelled) if found.labelled else None
+    return Vocabulary(found.names, found.labels, found.kind, ids)

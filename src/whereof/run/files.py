@@ -24,6 +24,7 @@ try:
 except ImportError:  # Windows has no such locks: there, two processes are not kept apart
     fcntl = None  # type: ignore[assignment]
 
+MANIFEST = "manifest.json"
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name."""
 
@@ -39,12 +40,27 @@ def writing_to(path: Path) -> Iterator[None]:
         raise WhereofError(f"cannot write {path}: {why}; {remedy}") from error
 
 
-def check_free(path: Path, *, force: bool) -> None:
-    """Refuse a folder, and a file that exists unless `force` is given."""
+def check_free(path: Path, *, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a folder, and a file that exists unless `force` is given.
+
+    A device, one of the `inputs` and a file of a run are never overwritten.
+    """
     if path.is_dir():
         raise WhereofError(f"{path} is a folder; name a file")
-    if path.exists() and not force:
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise WhereofError(f"{path} is a device or a pipe; name a file")
+    if not force:
         raise WhereofError(f"{path} exists; choose another file, or overwrite it with --force")
+    if any(each.exists() and path.samefile(each) for each in inputs):
+        raise WhereofError(f"{path} is read by this command; choose another file for the output")
+    found = path.resolve()
+    for parent in found.parents[:2]:
+        if (parent / MANIFEST).is_file():
+            listed = read_json(parent / MANIFEST).get("files", ())
+            if found.relative_to(parent).as_posix() in (MANIFEST, *listed):
+                raise WhereofError(f"{path} belongs to the run {parent}; choose another file")
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
@@ -55,18 +71,55 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def draft_of(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """A hidden file or folder beside a path, which gets its name unless something goes wrong."""
+def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Iterator[Path]:
+    """A hidden file or folder beside a path, which gets its name unless something goes wrong.
+
+    durable: afterwards, it also survives a power cut. A link stays a link, and a file that is
+    replaced passes on its permissions.
+    """
+    path = path.resolve() if path.is_symlink() else path
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    parents = path.absolute().parents
     try:
         with writing_to(path):
+            n_new = next(n for n, parent in enumerate(parents) if parent.exists())
             (draft if folder else path.parent).mkdir(parents=True, exist_ok=True)
             yield draft
+            if durable:
+                sync(draft)
+            if path.is_file():  # after the sync, which opens the draft for writing
+                shutil.copymode(path, draft)
             draft.replace(path)
+            for parent in parents[: n_new + 1] if durable else ():
+                sync_names(parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or everything in a folder, is on the disk."""
+    if path.is_dir():
+        for each in path.iterdir():
+            sync(each)
+        sync_names(path)
+        return
+    file = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def sync_names(folder: Path) -> None:
+    """Wait until the names of the files in a folder are on the disk, if the system can do that."""
+    with contextlib.suppress(OSError):  # Windows opens no folders, and some disks sync none
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def lock(path: Path, busy: str = "") -> IO[bytes]:
@@ -128,20 +181,75 @@ def expect_random_access(array: NDArray[Any]) -> None:
         array.base.madvise(mmap.MADV_RANDOM)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON document; the file appears when it is complete."""
+def write_json(path: Path, value: Any, *, durable: bool = False) -> None:
+    """Write a JSON document; the file appears when it is complete.
+
+    durable: afterwards, it also survives a power cut.
+    """
     draft = path.with_name(path.name + ".new")
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     draft.write_text(text + "\n", encoding="utf-8")
+    if durable:
+        sync(draft)
     draft.replace(path)
+    if durable:
+        sync_names(path.parent)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON document; an error names the file."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (ValueError, OSError, RecursionError) as error:
         raise WhereofError(f"{path} cannot be read: it is missing, truncated or altered") from error
+
+
+def write_sealed(path: Path, values: dict[str, Any], *, durable: bool = False) -> None:
+    """Write a JSON document with a checksum of its own."""
+    write_json(path, values | {"checksum": digest(values)}, durable=durable)
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Read what `write_sealed` wrote; an error if it was altered."""
+    values = read_json(path)
+    if not isinstance(values, dict) or "checksum" not in values:
+        raise WhereofError(f"{path} was altered: it has no checksum")
+    check_seal(path, values)
+    return values
+
+
+def check_seal(path: Path, values: Any) -> None:
+    """Take the checksum out of a document, if it has one; an error if it does not match."""
+    sealed = isinstance(values, dict) and "checksum" in values
+    if sealed and values.pop("checksum") != digest(values):
+        raise WhereofError(f"{path} was altered: its checksum does not match")
+
+
+def sealed_line(record: Any, **options: Any) -> bytes:
+    """A line of a journal, without its end: a JSON document, a TAB, and a checksum."""
+    text = json.dumps(record, **options).encode()
+    return text + b"\t" + _line_checksum(text)
+
+
+def read_sealed_line(line: bytes) -> Any:
+    """The document in a line of a journal; ValueError if it was cut short or altered."""
+    text, _, checksum = line.rstrip(b"\n").rpartition(b"\t")
+    if checksum != _line_checksum(text):
+        raise ValueError("the checksum does not match")
+    return json.loads(text)
+
+
+def _line_checksum(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=8).hexdigest().encode()
+
+
+def digest(values: dict[str, Any]) -> str:
+    """SHA-256 of a JSON document."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
@@ -150,13 +258,29 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
         np.save(file, array, allow_pickle=False)
 
 
+def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+    """Read a .npy file, or map it into memory; an error names the file."""
+    try:
+        return np.asanyarray(np.load(path, mmap_mode="r" if mapped else None))
+    except (ValueError, OSError, EOFError, MemoryError) as error:
+        raise WhereofError(f"{path} cannot be read as an array") from error
+
+
+def check_array(path: Path, array: NDArray[Any], shape: tuple[int, ...], dtype: str) -> None:
+    """Refuse an array of another shape or type: a kernel would read outside of it."""
+    if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+        kinds = f"{array.dtype} of shape {array.shape}", f"{dtype} of shape {shape}"
+        raise WhereofError(f"{path} has {kinds[0]}; this run needs {kinds[1]}")
+
+
 def link(source: Path, target: Path) -> None:
-    """The same file under a second name; a copy if the disk has no links."""
+    """The same file under a second name; a copy, on the disk, if the disk has no links."""
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+        sync(target)
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -192,7 +316,9 @@ def save_evaluation(folder: Path, document: dict[str, Any], arrays: Arrays | Non
     asked = json.dumps([document["options"], document["seeds"]], sort_keys=True)
     key = hashlib.blake2b(asked.encode(), digest_size=4).hexdigest()
     path = folder / "evaluations" / f"{Path(document['predictions']).stem}-{key}.json"
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    plain = json.loads(json.dumps(document, allow_nan=False))  # as it will be read
+    sealed = plain | {"checksum": digest(plain)}
+    text = json.dumps(sealed, ensure_ascii=False, indent=2)
     write_text(path, text + "\n", force=True)
     for name, array in (arrays or {}).items():
         with draft_of(path.with_name(f"{path.stem}-{name}.npy")) as draft:

@@ -1,20 +1,23 @@
 """A run folder: its manifest, and its files, opened and checked."""
 
+import fnmatch
 import hashlib
 import json
 import math
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from pathlib import Path, PurePosixPath
+from typing import Any, NotRequired, Self, TypedDict, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load_file
 
 from whereof._version import __version__
 from whereof.data.dataset import Dataset
@@ -27,11 +30,15 @@ from whereof.run.files import read_json, write_json
 from whereof.run.reliability import Reliability, read_reliability
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters, Progress
-from whereof.types import Rows
+from whereof.types import FactIds, Rows
 
 FORMAT = 1
 PROGRESS = "progress"
-NAME = "manifest.json"
+STATE = "state.safetensors"
+"""What training needs to go on, see `whereof update`."""
+CHECKPOINTS = "checkpoints"
+NAME = files.MANIFEST
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,7 @@ class Manifest:
     format: int = FORMAT
 
     def write(self, folder: Path) -> None:
-        values = asdict(self)
-        write_json(folder / NAME, values | {"checksum": _digest(values)})
+        files.write_sealed(folder / NAME, asdict(self), durable=True)
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
@@ -71,13 +77,29 @@ class Manifest:
                 f"{folder} has format {version}, and this whereof reads up to {FORMAT}; "
                 f"upgrade it (the run was written by whereof {values.get('whereof')})"
             )
-        if values.pop("checksum", None) != _digest(values):
+        if values.pop("checksum", None) != files.digest(values):
             raise WhereofError(f"{folder / NAME} was altered: its checksum does not match")
         values.setdefault("whereof", values.pop("whence", ""))  # the project's former name
-        return cls(**values)
+        try:
+            manifest = msgspec.convert(values, cls)
+            msgspec.convert(manifest.dataset, _DatasetAbout)
+            msgspec.convert(manifest.files, dict[str, _FileAbout])
+            msgspec.convert(
+                {"dataset": "", "model": ""} | manifest.result | {"config": {}}, RunInfo
+            )
+        except msgspec.ValidationError as error:
+            raise WhereofError(f"{folder / NAME} is not a manifest of a run: {error}") from None
+        for name in manifest.files:
+            parts = PurePosixPath(name).parts
+            if not parts or {*parts} & {"..", "/"} or "\\" in name or ":" in name:
+                raise WhereofError(f"{folder / NAME} names {name!r}, which is not in the run")
+        return manifest
 
-    def check_files(self, folder: Path, *, afresh: bool = False) -> None:
-        """Check size and checksum of every file; unchanged files only once, unless `afresh`."""
+    def check_files(self, folder: Path, *, afresh: bool = False) -> dict[str, Any]:
+        """Check size and checksum of every file; unchanged files only once, unless `afresh`.
+
+        Returns a stamp of each file, by name.
+        """
         seen, checked = dict[str, Any](), folder / ".checked.json"
         if not afresh:
             with suppress(WhereofError, TypeError, ValueError):
@@ -89,10 +111,25 @@ class Manifest:
         if stamps != seen:
             with suppress(OSError):  # the folder may be read-only
                 write_json(checked, stamps)
+        return stamps
 
 
-def _digest(values: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
+class _FileAbout(TypedDict):
+    bytes: int
+    sha256: str
+
+
+class _DatasetAbout(TypedDict):
+    name: str
+    hash: str
+    n_facts: int
+    n_entities: int
+    n_relations: int
+    subjects: tuple[int, int]
+    objects: tuple[int, int]
+    notes: list[str]
+    read: NotRequired[dict[str, Any]]
+    labels: NotRequired[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,40 +190,99 @@ class RunInfo:
 class RunFolder:
     """The content of a run. `open` checks all files; each is read when it is first needed."""
 
-    def __init__(self, path: Path | None, manifest: Manifest) -> None:
-        self.path, self.manifest = path, manifest
+    def __init__(
+        self,
+        path: Path | None,
+        manifest: Manifest,
+        retraining: Callable[[FactIds], Any] | None = None,
+    ) -> None:
+        self.path, self.manifest, self.retraining = path, manifest, retraining
+        self._stamps: dict[str, Any] = {}
         # Runs from before the setting started from 0.
         self.config = TrainConfig.from_dict({"accumulator": 0.0} | manifest.config)
         self.model = find_model(self.config.model)
 
     @classmethod
-    def open(cls, path: str | Path, *, check: bool = False, unfinished: bool = False) -> Self:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        check: bool = False,
+        unfinished: bool = False,
+        retrain: Callable[[FactIds], Any] | None = None,
+    ) -> Self:
         """Open a run folder. An error says in one line what is wrong with it.
 
         All files are checked. Files that have not changed since the last check are not read
         again, unless `check` is set. A run that is not finished is refused, unless `unfinished` is
-        set: it has data, settings and history, but no parameters and no metrics.
+        set: it has data, settings and history, but no parameters and no metrics. `retrain` is
+        your own training function, for a run that other software trained; see `from_arrays`.
         """
         path = Path(path)
         manifest = Manifest.read(path)
         if not manifest.finished and not unfinished:
             remedy = f"continue with: whereof train --resume {path}"
             raise WhereofError(f"{path} is not finished; {remedy}")
-        manifest.check_files(path, afresh=check)
-        return cls(path, manifest)
+        stamps = manifest.check_files(path, afresh=check)
+        opened = cls(path, manifest, retrain)
+        opened._stamps = stamps
+        return opened
 
     def file(self, name: str) -> Path:
         """The path of a file of the run."""
         assert self.path is not None  # a run from arrays has all its content in memory
         return self.path / name
 
+    def checked_files(self, pattern: str = "*") -> list[Path]:
+        """The files of the manifest that match a pattern; an error if one was altered by now."""
+        names = [] if self.path is None else fnmatch.filter(self.manifest.files, pattern)
+        for name in names:
+            about, seen = self.manifest.files[name], self._stamps.get(name)
+            self._stamps[name] = files.check_file(self.file(name), about, seen)
+        return [self.file(name) for name in names]
+
+    def _checked_file(self, name: str) -> Path:
+        if not (found := self.checked_files(name)):
+            raise WhereofError(f"{self.file(NAME)} does not list {name}; train the run again")
+        return found[0]
+
     @cached_property
     def dataset(self) -> Dataset:
-        return read_dataset(self.file(""), self.manifest.dataset)
+        self.checked_files()
+        try:
+            return read_dataset(self.file(""), self.manifest.dataset, self.manifest.files)
+        except (msgspec.ValidationError, TypeError, AttributeError) as error:
+            raise WhereofError(f"the data of {self.path} was altered: {error}") from error
 
     @cached_property
     def parameters(self) -> Parameters:
-        return read_parameters(self.file("parameters.safetensors"))[0]
+        return self._read_rows(self._checked_file("parameters.safetensors")).parameters
+
+    def _read_rows(self, path: Path) -> Checkpoint:
+        """Parameters in a file. They must fit the data and the model, and be finite."""
+        data, widths = self.dataset, self.model.widths(self.config.dim)
+        n_rows = data.inverse_offset * (1 + self.config.inverse)
+        rows, about = read_parameters(path)
+        shapes = (data.n_entities, widths.entity), (n_rows, widths.relation)
+        for array, shape in zip(rows, shapes, strict=True):
+            files.check_array(path, array, shape, self.config.precision)
+            if not np.isfinite(array).all():
+                raise WhereofError(f"{path} contains NaN or infinity; train the run again")
+        return Checkpoint(rows, about.get("facts", 0), about.get("updates", 0))
+
+    def kept_checkpoints(self) -> list[Checkpoint]:
+        """The points of training that a run has kept, in order."""
+        return [*map(self._read_rows, sorted(self.checked_files(f"{CHECKPOINTS}/*")))]
+
+    def read_state(self) -> dict[str, NDArray[Any]] | None:
+        """The optimizer's state and ledgers at the end of training; None if they were not kept."""
+        if self.path is None or STATE not in self.manifest.files:
+            return None
+        path = self._checked_file(STATE)
+        try:
+            return load_file(path) or None  # a run that unlearned facts has none
+        except SafetensorError as error:
+            raise WhereofError(f"{path} cannot be read: {error}") from error
 
     @property
     def entity_rows(self) -> Rows:
@@ -203,7 +299,10 @@ class RunFolder:
         """(n_facts, trace width), memory-mapped; None for a run trained without one."""
         if not self.config.trace:
             return None
-        trace: NDArray[Any] = np.load(self.file("trace.npy"), mmap_mode="r")
+        path, widths = self._checked_file("trace.npy"), self.model.widths(self.config.dim)
+        trace = files.read_array(path, mapped=True)
+        shape = self.dataset.n_facts, widths.slots(1 + self.config.inverse)[-1].stop
+        files.check_array(path, trace, shape, self.config.trace_dtype)
         if trace.nbytes > (files.total_memory() or math.inf) / 4:  # too large to stay in memory
             files.expect_random_access(trace)
         return trace
@@ -211,18 +310,20 @@ class RunFolder:
     @cached_property
     def adjacency(self) -> Adjacency:
         """The facts of every entity and relation."""
-        return read_adjacency(self.path, self.dataset)
+        return read_adjacency(self.checked_files("adjacency-*"), self.dataset)
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """By split and name: filtered MRR and hits, or recall and NDCG, or errors of ratings."""
-        return dict(read_json(self.file("metrics.json"))) if self.manifest.finished else {}
+        if not self.manifest.finished:
+            return {}
+        return _expect(self._checked_file("metrics.json"), dict[str, Any])
 
     @cached_property
     def history(self) -> list[dict[str, float]]:
         """For every epoch its loss and, if validated, the metric that picks the best epoch."""
         if self.manifest.finished:
-            return list(read_json(self.file("history.json")))
+            return _expect(self._checked_file("history.json"), list[dict[str, float]])
         return self._progress.history
 
     @property
@@ -288,28 +389,35 @@ class RunFolder:
 
     @cached_property
     def _progress(self) -> Progress:
-        """The progress of the last checkpoint."""
-        folders = find_checkpoints(self.file(""))
-        if not folders:
-            return Progress()
-        return Progress.from_dict(read_json(folders[-1] / "progress.json")["progress"])
+        """The progress of the last checkpoint that can be read."""
+        for folder in reversed(find_checkpoints(self.file(""))):
+            with suppress(WhereofError):
+                return Progress.from_dict(files.read_sealed(folder / "progress.json")["progress"])
+        return Progress()
 
 
 def find_checkpoints(run: Path) -> list[Path]:
     """The checkpoints that an unfinished run can continue from, oldest first."""
     folders = (run / PROGRESS).glob("checkpoint-*")
-    return sorted(folders, key=lambda folder: int(folder.name.rpartition("-")[2]))
+    numbers = {folder: folder.name.rpartition("-")[2] for folder in folders}
+    known = (folder for folder, number in numbers.items() if number.isdecimal())
+    return sorted(known, key=lambda folder: int(numbers[folder]))
 
 
-def read_kept_checkpoints(run: Path | None) -> list[Checkpoint]:
-    """The points of training that a run has kept, in order."""
-    files = [] if run is None else sorted(run.glob("checkpoints/*"))
-    found = map(read_parameters, files)
-    return [Checkpoint(rows, about["facts"], about["updates"]) for rows, about in found]
+def _expect(path: Path, kind: type[_Kind]) -> _Kind:
+    """A JSON document of a kind."""
+    try:
+        return msgspec.convert(read_json(path), kind)
+    except msgspec.ValidationError as error:
+        raise WhereofError(f"{path} was altered: {error}") from None
 
 
 def read_parameters(file: Path) -> tuple[Parameters, dict[str, Any]]:
     """Parameters, and what was written with them."""
-    with safe_open(file, "numpy") as stored:
-        about = json.loads((stored.metadata() or {}).get("about", "{}"))
-        return Parameters(stored.get_tensor("entities"), stored.get_tensor("relations")), about
+    try:
+        with safe_open(file, "numpy") as stored:
+            about = json.loads((stored.metadata() or {}).get("about", "{}"))
+            rows = Parameters(stored.get_tensor("entities"), stored.get_tensor("relations"))
+        return rows, msgspec.convert(about, dict[str, int])
+    except (SafetensorError, ValueError, msgspec.ValidationError) as error:
+        raise WhereofError(f"{file} cannot be read: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from whereof.errors import WhereofError
-from whereof.run.files import read_json, write_json
+from whereof.run.files import check_seal, read_json, write_sealed
 from whereof.units import count
 
 NAME = "reliability.json"
@@ -135,12 +135,14 @@ class Reliability:
         return asdict(self)
 
     def write(self, folder: Path) -> None:
-        write_json(folder / NAME, self.to_dict())
+        write_sealed(folder / NAME, self.to_dict(), durable=True)
 
 
 def read_reliability(folder: Path | None) -> Reliability:
     """The record in a run's folder; an empty one if there is none that can be read."""
     with suppress(WhereofError, msgspec.ValidationError):
         if folder is not None and (folder / NAME).is_file():
-            return msgspec.convert(read_json(folder / NAME), Reliability)
+            document = read_json(folder / NAME)
+            check_seal(folder / NAME, document)
+            return msgspec.convert(document, Reliability)
     return Reliability()
