@@ -2,11 +2,11 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from whereof.data.dataset import SPLITS
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
+from whereof.graph import graph_of
 from whereof.predict.prediction import Listed, Prediction, list_predictions
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.table import Tabular, arrow_schema, arrow_table
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -37,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(Tabular):
     """The answers to a query, most probable first."""
 
     query: dict[str, str | None]
@@ -53,10 +55,39 @@ class Answers:
     def to_dict(self) -> dict[str, Any]:
         return vars(self) | {"answers": [dict(vars(answer)) for answer in self.answers]}
 
+    def to_arrow(self) -> Any:
+        """An Arrow table with one row per answer, most probable first."""
+        return arrow_table(arrow_schema(ANSWER_COLUMNS), answer_rows(self.to_dict()))
+
+    def to_networkx(self) -> Any:
+        """A NetworkX graph with an edge per answer, from its subject to its object."""
+        named = ("probability", "score", "rank", "known")
+        return graph_of(
+            {
+                **self.query,
+                self.asks: answer.entity,
+                "labels": {**self.labels, self.asks: answer.label},
+                "key": "answer",
+                **{name: getattr(answer, name) for name in named},
+            }
+            for answer in self.answers
+        )
+
     def __str__(self) -> str:
         """One line per answer: its probability, or the rating, and its label."""
         values = ((a.score if a.probability is None else a.probability, a) for a in self.answers)
         return "\n".join(f"{value:.4f}  {answer.label}" for value, answer in values)
+
+
+ANSWER_COLUMNS = dict.fromkeys(("subject", "relation", "object", "asks"), str)
+ANSWER_COLUMNS |= get_type_hints(Answer)
+"""Columns of tables with one row per answer, and their types."""
+
+
+def answer_rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """The values of answers for ANSWER_COLUMNS."""
+    for answer in document["answers"]:
+        yield [*document["query"].values(), document["asks"], *answer.values()]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,11 @@ _MANY = 20
 """The maximum number of bad lines to count: finding similar names is slow."""
 
 
+def typed(name: str) -> str:
+    """A name as it is typed: `_` alone would ask for it."""
+    return _ESCAPED if name == OPEN else name
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """A triple by ids. One place is predicted: its candidates are ranked."""

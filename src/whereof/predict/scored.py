@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from whereof.run.files import Store
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers, Rows
+
+if TYPE_CHECKING:
+    from whereof.predict.fold_in import FoldIn
 
 STANDING = np.dtype(
     [("probability", "f8"), ("score", "f8"), ("rank", "i4"), ("top", "i4"), ("top_released", "i4")],
@@ -95,6 +98,8 @@ class Trained:
     """Stores what methods prepare."""
     backing: "Callable[[ScoredPrediction], Any] | None" = None
     """Scores removals against all candidates; None for the CPU."""
+    fold_in: "FoldIn | None" = None
+    """Solves for the row of a new user, whose history are the facts; see `predict.fold_in`."""
 
     def __post_init__(self) -> None:
         if not self.store.serves(self.scorer):
@@ -243,6 +248,11 @@ class ScoredPrediction:
             raise WhereofError("every answer is known from training or validation; name one")
         top = np.where(self.new, self.scores, -np.inf).argmax()
         return self.answered(int(self.candidates.ids[top]))
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """Arrays that methods compute for this prediction more than once, by keys of theirs."""
+        return {}
 
     @property
     def target(self) -> int:
