@@ -230,3 +230,14 @@ def test_a_run_without_a_trace_says_what_to_do(tmp_path: Path) -> None:
     run = train(tmp_path / "run", trace=False, epochs=1)
     with pytest.raises(whereof.WhereofError, match=r"rollback needs a trace.*--no-trace"):
         run.explain("egypt", "embassy", "usa")
+
+
+def test_a_probability_is_never_above_1_however_large_the_scores(tmp_path: Path) -> None:
+    settings = {"model": "complex", "dim": 32, "optimizer": "adam", "rate": 0.3, "epochs": 60}
+    run = train(tmp_path / "run", credit="step", **settings)
+    for fact in run.dataset.test[:20]:
+        found = run.explain(*run.dataset.fact_names(fact), method="rollback", top=None)
+        without = np.array([each.probability_without for each in found.facts])
+        assert ((without >= 0) & (without <= 1)).all()
+        falls = np.array([each.influence for each in found.facts])
+        assert np.allclose(found.prediction.probability - without, falls, atol=1e-6)

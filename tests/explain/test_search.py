@@ -129,6 +129,27 @@ def test_influences_lie_within_their_bounds(
     _check_bounds(rollback, sets)
 
 
+@pytest.mark.parametrize("of", ["probability", "loss"])
+def test_bounds_that_were_kept_are_those_of_the_same_facts(of: str) -> None:
+    run = random_run("distmult", n_entities=500, n_facts=800)
+    (ask,) = random_asks(run, 1)
+    names = names_of(run, ask)
+    rollback, facts = rollback_of(run, names, of), np.arange(0, 800, 2)
+    rollback.bounds(Sets.each(facts))
+    assert rollback.scored.memo
+    for some in (facts[::3], facts[::-7], np.arange(3, 90), np.array([2, 4, 799])):
+        fresh = rollback_of(run, names, of).bounds(Sets.each(some))
+        assert np.array_equal(rollback.bounds(Sets.each(some)), fresh)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (0, 2), (3, 1)])
+def test_sets_of_one_size_can_be_an_array(shape: tuple[int, int]) -> None:
+    whole = np.arange(shape[0] * shape[1]).reshape(shape)
+    made, listed = Sets.of(whole), Sets.of([*whole])
+    assert np.array_equal(made.fact_ids, listed.fact_ids)
+    assert np.array_equal(made.bounds, listed.bounds)
+
+
 @pytest.mark.parametrize("model", ["distmult", "mf-biased", "transe", "transe-l2"])
 def test_bounds_hold_where_one_answer_takes_all(model: str) -> None:
     """Rows so large that a probability is nearly 0 or 1."""

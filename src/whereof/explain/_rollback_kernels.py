@@ -330,10 +330,12 @@ def quadratic_forms(vectors, matrix, out):
 
 
 @kernel
-def log_sums(x, probabilities, logs, out):
+def log_sums(x, probabilities, logs, place, target, out):
     """out: (n,) log of the sum over candidates of p e^x, for x (n, n_candidates).
 
-    logs: (n_candidates,) log p, needed for large changes because p may underflow.
+    logs: (n_candidates,) log p, needed for large changes because p may underflow. target: (n,) the
+    x of the candidate at `place` in double precision, so that its share of the sum is never above
+    1; place -1: it is not needed.
     """
     for b in range(x.shape[0]):
         highest, lowest = x[b, 0], x[b, 0]
@@ -343,13 +345,17 @@ def log_sums(x, probabilities, logs, out):
         if highest <= _TAME and lowest >= -_TAME:
             for c in range(x.shape[1]):
                 total += probabilities[c] * _tame_exp(np.float64(x[b, c]))
+            if place >= 0:
+                rounded = _tame_exp(np.float64(x[b, place]))
+                total += probabilities[place] * (_tame_exp(target[b]) - rounded)
             out[b] = math.log(total)
         else:
             top = -math.inf
             for c in range(x.shape[1]):
-                top = max(top, logs[c] + x[b, c])
+                top = max(top, logs[c] + (target[b] if c == place else np.float64(x[b, c])))
             for c in range(x.shape[1]):
-                total += math.exp(logs[c] + x[b, c] - top)
+                change = target[b] if c == place else np.float64(x[b, c])
+                total += math.exp(logs[c] + change - top)
             out[b] = top + math.log(total)
 
 

@@ -57,7 +57,7 @@ def close_bounds(scored: ScoredPrediction, changes: Changes) -> Bounds:
     x = np.empty((len(changes.moved), n_heavy), rows.dtype)
     score_queries(DOT, rows, weights, changes.queries, np.arange(len(x)), x)
     sums, slack = np.empty(len(x)), _slack(changes, scored)
-    log_sums(x, weights, np.log(weights), sums)
+    log_sums(x, weights, np.log(weights), -1, np.zeros(0), sums)
     # No BLAS here: its threads would compete with the threads that share the work.
     light_mean = changes.mean - np.einsum("ij,j->i", x, weights)
     with np.errstate(over="ignore"):

@@ -437,7 +437,7 @@ def _checked_method(trained: Trained, options: ExplainOptions) -> method.Method:
 
 def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> None:
     """Look up all names in the options, so that an error appears only once."""
-    if threads is not None and threads < 1:
+    if threads is not None and not (threads >= 1 and threads % 1 == 0):  # NaN is refused too
         raise WhereofError(f"threads is {threads}; give a number from 1 on")
     data = trained.dataset
     if "retraining" in method.get_method(options.method).needs:

@@ -1,12 +1,15 @@
 """Records of an explanation."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path as FilePath
+from typing import Any, get_type_hints
 
-from whereof.errors import need
+from whereof.graph import graph_of
 from whereof.predict.scored import Standing
 from whereof.registry import render
 from whereof.run.reliability import Reliability
+from whereof.table import Tabular, arrow_schema, arrow_table
 from whereof.units import count
 
 
@@ -146,7 +149,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """The facts that a prediction is made of, ranked by influence."""
 
     prediction: NamedPrediction
@@ -191,11 +194,37 @@ class Explanation:
             del document["contrast"][name]
         return document
 
-    def to_pandas(self) -> Any:
-        """A pandas table with one row per fact, strongest first."""
-        pandas = need("pandas", "pandas", "tables of pandas")
+    def to_arrow(self) -> Any:
+        """An Arrow table with one row per fact, strongest first."""
         rows = [fact_row(as_plain(fact), estimate=self.estimate) for fact in self.facts]
-        return pandas.DataFrame(rows, columns=FACT_COLUMNS)
+        return arrow_table(arrow_schema(FACT_COLUMNS), rows)
+
+    def to_networkx(self) -> Any:
+        """A NetworkX graph: the facts with their influence, and the prediction itself.
+
+        An edge goes from subject to object. Its key is the id of the fact; that of the prediction
+        is "prediction". The attribute `kind` is fact or prediction. In two-way data, nodes are
+        named subject:NAME and object:NAME.
+        """
+        return graph_of(self._edges())
+
+    def _edges(self) -> Iterator[dict[str, Any]]:
+        named = (*_PLACES, "labels", "probability", "score", "rank")
+        asked = {name: getattr(self.prediction, name) for name in named}
+        yield {**asked, "key": "prediction", "kind": "prediction"}
+        for fact in map(as_plain, self.facts):
+            row = dict(zip(FACT_COLUMNS, fact_row(fact, estimate=self.estimate), strict=True))
+            labels = {name: row.pop(f"{name}_label") for name in _PLACES}
+            yield row | {"labels": labels, "key": row.pop("fact_id"), "kind": "fact"}
+
+    def to_file(self, path: str | FilePath, *, force: bool = False) -> None:
+        """Write the explanation to a file, in the format of its ending.
+
+        .graphml is the graph of `to_networkx`. .ttl and .nt are RDF: the prediction as a quoted
+        triple, annotated with its facts. .jsonl, .tsv, .txt and .csv have a row per fact, and so
+        has .parquet. All but .parquet may end in .gz. `force` overwrites a file that exists.
+        """
+        render("explanation-file", FilePath(path), self, force)
 
     def __str__(self) -> str:
         """The prediction and its standing, then one line per fact."""
@@ -255,13 +284,14 @@ def as_plain(value: Any) -> Any:
     return {name: as_plain(item) for name, item in fields.items()}
 
 
-_COLUMNS = """
+_NAMES = """
     fact_id subject relation object role influence probability_without top_answer_changes rank share
     top_answer_without score_without parts subject_label relation_label object_label rating source
     weight predicted nominated_by in_top mean_influence std_influence estimate
 """
-FACT_COLUMNS = tuple(_COLUMNS.split())
-"""Columns of tables with one row per fact."""
+_TYPES = get_type_hints(ExplainedFact) | {"parts": str, "nominated_by": str, "estimate": bool}
+FACT_COLUMNS = {name: _TYPES.get(name, str) for name in _NAMES.split()}
+"""Columns of tables with one row per fact, and their types."""
 _PLACES = ("subject", "relation", "object")
 
 

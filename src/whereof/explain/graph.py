@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whereof.explain.explanation import ExplainedFact, Graph, Path
 from whereof.explain.method import Context, Method, Ranked, Sets
-from whereof.predict.scored import ScoredPrediction, Standings, name_standings
+from whereof.predict.scored import ScoredPrediction, name_standings
 from whereof.types import OBJECT, SUBJECT, FactIds
 
 Name = Callable[[Ranked], tuple[ExplainedFact, ...]]
@@ -38,26 +38,32 @@ def find_graph(scored: ScoredPrediction, method: Method, context: Context, name:
         ranked = method.rank(scored, Sets.each(fact_ids), context)
         return name(replace(ranked, chosen=fact_ids[ranked.chosen], totals=None))
 
-    def path(pair: FactIds, influence: float, after: Standings) -> Path:
-        alone = method.remove(scored, Sets.each(pair), context)
-        first, second = name(Ranked(pair, alone.influences, standings=alone.standings))
-        middle = int(_other_ends(scored, pair[:1], subject)[0])
-        entities, (stands,) = trained.dataset.entities, name_standings(trained, after[None])
-        return Path(
-            entity=entities.name(middle),
-            label=entities.label(middle),
-            facts=(first, second),
-            influence=float(influence),
-            probability_without=stands.probability,
-        )
-
     pairs = _find_pairs(scored)
     ranked = method.rank(scored, Sets.of(pairs), context)
     assert ranked.standings is not None
+    chosen, entities = pairs[ranked.chosen], trained.dataset.entities
+    alone = method.remove(scored, Sets.each(chosen.ravel()), context)
+    singles = name(Ranked(chosen.ravel(), alone.influences, standings=alone.standings))
+    middles = _other_ends(scored, chosen[:, 0], subject).tolist()
+    together = name_standings(trained, ranked.standings)
+    rows = zip(middles, ranked.influences.tolist(), together, strict=True)
+    paths = [
+        Path(
+            entity=entities.name(middle),
+            label=entities.label(middle),
+            facts=(
+                replace(singles[2 * place], rank=1),
+                replace(singles[2 * place + 1], rank=2),
+            ),
+            influence=influence,
+            probability_without=stands.probability,
+        )
+        for place, (middle, influence, stands) in enumerate(rows)
+    ]
     return Graph(
         between=strongest(adjacent[joins]),
         same_relation=strongest(same_relation),
-        paths=tuple(map(path, pairs[ranked.chosen], ranked.influences, ranked.standings)),
+        paths=tuple(paths),
     )
 
 

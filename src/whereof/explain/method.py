@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import WhereofError
-from whereof.events import Events
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Advanced, Events
 from whereof.explain.options import RetrainingBudget
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction, Standings, Trained
@@ -17,7 +17,9 @@ from whereof.registry import METHODS, add, load, names
 from whereof.run.files import Arrays
 from whereof.types import FactIds, Numbers
 
-NEEDS = {"trace", "checkpoints", "recipe", "retraining", "sigmoid loss"}
+NEEDS = {
+    "trace", "checkpoints", "formula", "recipe", "retraining", "sigmoid loss", "history",
+}  # fmt: skip
 ABILITIES = {"groups", "contrast", "device", "standings", "non-adjacent facts", "budget", "sweep"}
 """What a method can need, and be able to do; docs/add-a-method.md says what each means."""
 N_RIVALS = 3
@@ -107,12 +109,20 @@ class Sets:
 
     @classmethod
     def of(cls, sets: Iterable[FactIds]) -> "Sets":
-        """These sets, in order."""
+        """These sets, in order; an array (n_sets, size) has sets of one size."""
+        if isinstance(sets, np.ndarray) and sets.ndim == 2:
+            n_sets, size = sets.shape
+            return cls(sets.ravel(), np.arange(n_sets + 1) * size)
         each = [np.zeros(0, np.int64), *sets]
         return cls(np.concatenate(each), np.cumsum([len(ids) for ids in each]))
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
+
+    @property
+    def are_single(self) -> bool:
+        """Whether every set has one fact."""
+        return len(self) == len(self.fact_ids) and bool((np.diff(self.bounds) == 1).all())
 
     def take(self, chosen: NDArray[np.int64]) -> "Sets":
         """Some of the sets, in that order."""
@@ -136,6 +146,24 @@ class Removed(NamedTuple):
     """(n,)"""
     standings: Standings
     """(n,) of the prediction after each."""
+
+
+class Goal(NamedTuple):
+    """What is wanted of a prediction, as one of many whose influences are added up."""
+
+    scored: ScoredPrediction
+    aim: Aim
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """The influence of every fact on many predictions."""
+
+    sums: Numbers
+    """(n_groups, n_facts) added up over the goals of each group."""
+    largest: Numbers | None = None
+    """(n_facts,) the largest influence on any of the goals; None if not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,18 +296,48 @@ class Method:
         """The effect of removing each set of facts; only methods with the ability `groups`."""
         raise NotImplementedError
 
+    def total(self, trained: Trained, groups: Sequence[Sequence[Goal]], events: Events) -> Totals:
+        """Influences added up over groups of goals. A fact counts 0 where it shares nothing."""
+        sums = np.zeros((len(groups), trained.dataset.n_facts))
+        largest, n_done, n_all = np.zeros(sums.shape[1]), 0, sum(map(len, groups))
+        for group, its_sums in zip(groups, sums, strict=True):
+            for scored, aim, weight in group:
+                asked, context = scored.prediction, Context(aim)
+                ends = [it for it in (asked.subject, asked.object, aim.rival) if it is not None]
+                near = trained.adjacency.adjacent(ends, asked.relation)
+                prepared = prepare(self, trained, [asked], context, events)[asked]
+                found = self.estimate(scored, near, replace(context, prepared=prepared))
+                its_sums[near] += weight * found
+                largest[near] = np.maximum(largest[near], weight * found)
+                n_done += 1
+                events.emit(Advanced(n_done, n_all, "predictions"))
+                if events.should_stop():
+                    raise Interrupted("interrupted; nothing of the audit is kept")
+        return Totals(sums, largest)
+
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
-        lacks = ""
-        if "trace" in self.needs and trained.trace is None:
-            lacks = f"{self.name} needs a trace and this run has none; train it without --no-trace"
-        if "checkpoints" in self.needs and not trained.read_checkpoints():
-            lacks = f"method {self.name} needs checkpoints and this run kept none; train it with "
-            lacks += "--keep-checkpoints N"
-        if lacks:
-            others = (method for method in map(get_method, names(METHODS)) if not method.needs)
-            other = next(method.name for method in others if not method.draws)
+        if lacks := self._lacks(trained):
+            others = (each for each in map(get_method, names(METHODS)) if not each._lacks(trained))
+            plain = (each for each in others if not each.draws and "history" not in each.needs)
+            other = next(plain).name
             raise WhereofError(f"{lacks}, or choose another method, such as {other}")
+
+    def _lacks(self, trained: Trained) -> str:
+        """What the run lacks, and how to train one that has it; empty if it lacks nothing."""
+        if "trace" in self.needs and trained.trace is None:
+            return f"{self.name} needs a trace and this run has none; train it without --no-trace"
+        if "checkpoints" in self.needs and not trained.read_checkpoints():
+            return (
+                f"method {self.name} needs checkpoints and this run kept none; train it with "
+                "--keep-checkpoints N"
+            )
+        if "formula" in self.needs and trained.scorer.model.score is not None:
+            return (
+                f"method {self.name} needs the formula of the score, and this run has a scoring "
+                "function of its own; use a model of whereof"
+            )
+        return ""
 
     def fits(self, trained: Trained) -> bool:
         """Whether the run has what the method needs."""
@@ -372,6 +430,18 @@ def _store_keys(
     how = (context.aim, context.rivals, context.sweep_epochs, trained.on_card, method.version)
     digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in predictions)
     return [f"{method.name}-{digest}" for digest in digests]
+
+
+def quantity_of(of: str, standings: Standings, sigmoid: bool) -> Any:
+    """What is explained, from standings (..., n_predictions)."""
+    scores, probabilities = standings["score"], standings["probability"][..., 0]
+    if of == "log_ratio":
+        return scores[..., 0] - scores[..., 1]
+    if of in ("score", "probability"):
+        return standings[of][..., 0]
+    if sigmoid:
+        return -np.logaddexp(0, -scores[..., 0])
+    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
 
 
 def rank_influences(

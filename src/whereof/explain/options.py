@@ -118,3 +118,22 @@ class ExplainOptions(Settings):
         if isinstance(self.opposing, str) and self.opposing != "both":
             raise WhereofError(f"opposing is {self.opposing!r}; give true, false or both")
         RetrainingBudget.of(self.budget)  # raises if it is not valid
+
+
+@dataclass(frozen=True)
+class ImpactOptions(Settings):
+    """Which predictions to look at for the impact of a fact. Values are checked on creation."""
+
+    method: str = choice("rollback", "how to estimate influence", "Method", registry=METHODS)
+    predictions: str = choice(
+        "top",
+        "top (new answers), true (facts of the split) or a FILE",
+        "Predictions",
+        metavar="top|true|FILE",
+    )
+    split: str = choice(
+        "test", "split of top and true predictions", "Predictions", "test valid train"
+    )
+    limit: int | None = number(None, "number of predictions  [default: all]", "Predictions", 1)
+    top: int | str = number(10, "number of predictions to list, or all", "List", 1, word="all")
+    opposing: bool = choice(False, "list predictions that the fact opposes", "List")

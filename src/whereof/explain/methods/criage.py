@@ -32,7 +32,7 @@ class CriageMethod(Method):
         "Pezeshkpour, Tian and Singh, Investigating Robustness and Interpretability of Link "
         "Prediction via Adversarial Modifications, NAACL 2019"
     )
-    needs = frozenset({"sigmoid loss"})
+    needs = frozenset({"formula", "sigmoid loss"})
     can = frozenset({"contrast"})
     same_answer = True
 

@@ -12,6 +12,7 @@ import numpy as np
 from whereof.explain.losses import Jacobian, Losses, as_rows
 from whereof.explain.method import Aim, Context, Method
 from whereof.predict.scored import ScoredPrediction
+from whereof.training.phases import Calendar
 from whereof.training.timeline import Timeline
 from whereof.types import FactIds, Numbers
 
@@ -23,6 +24,7 @@ class GradientDot(Method):
     title = "Dot product of gradients"
     phrase = "facts that pull the model the same way"
     citation = "Charpiat et al., Input Similarity from the Neural Network Perspective, NeurIPS 2019"
+    needs = frozenset({"formula"})
     can = frozenset({"contrast", "non-adjacent facts"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
@@ -56,12 +58,13 @@ class TracIn(GradientDot):
         "Pruthi et al., Estimating Training Data Influence by Tracing Gradient Descent, "
         "NeurIPS 2020"
     )
-    needs = frozenset({"checkpoints"})
+    needs = frozenset({"checkpoints", "formula"})
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         trained, config = scored.trained, scored.trained.config
         checkpoints = trained.read_checkpoints()
-        timeline = Timeline(config, trained.dataset.n_facts, 1 + config.inverse)
+        calendar = Calendar(trained.dataset.n_facts)
+        timeline = Timeline(config, calendar, 1 + config.inverse)
         rates = timeline.rates(np.array([checkpoint.updates for checkpoint in checkpoints]))
         total = np.zeros(len(fact_ids))
         for checkpoint, rate in zip(checkpoints, rates, strict=True):

@@ -50,6 +50,7 @@ class InfluenceFunction(Method):
     citation = (
         "Koh and Liang, Understanding Black-box Predictions via Influence Functions, ICML 2017"
     )
+    needs = frozenset({"formula"})
     can = frozenset({"contrast", "non-adjacent facts"})
     nominates = False  # a prediction may take a minute
 

@@ -16,11 +16,13 @@ from whereof._jit import row_function
 from whereof.explain import _rollback_kernels as kernels
 from whereof.explain._rollback_kernels import Changes as Changes
 from whereof.explain._rollback_kernels import View
+from whereof.explain._rollback_own_score import roll_back_own_score
 from whereof.explain.bounds import close_bounds, wide_bounds
 from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, rank_influences
 from whereof.models.match import DOT, MATCH_IDS
-from whereof.predict.scored import STANDING, ScoredPrediction
-from whereof.types import FactIds, Numbers
+from whereof.predict.scored import STANDING, ScoredPrediction, Trained
+from whereof.training.results import Parameters
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
 
 PAPER = (
     "Lawrence, Sztyler and Niepert, Explaining Neural Matrix Factorization with Gradient "
@@ -32,6 +34,8 @@ _FAR = 600.0
 """If scores differ more than this, some probabilities are too small for the bounds."""
 _FEW_CANDIDATES, _FEW_SCORES = 64, 1 << 15
 """Up to this number of facts, bounds cost more than they save."""
+_TRACES = 1 << 12
+"""Number of traces to read at a time."""
 _BLOCK, _SCORES = 16, 1 << 18
 """Number of removals to score at a time; more if there are few candidates."""
 
@@ -47,9 +51,20 @@ class RollbackMethod(Method):
     can = frozenset({"groups", "contrast", "device", "standings"})
 
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
+        if scored.trained.scorer.model.score is not None:
+            influences, standings = self.remove(scored, sets, context)
+            return rank_influences(influences, context, standings)
         return search(Rollback(scored, context.aim), sets, context)
 
+    def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
+        rollback, sets = Rollback(scored, context.aim), Sets.each(fact_ids)
+        if scored.trained.scorer.model.score is not None:
+            return self.remove(scored, sets, context).influences
+        return rollback.direct(sets) if rollback.is_direct else rollback.remove(sets).influences
+
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
+        if scored.trained.scorer.model.score is not None:
+            return roll_back_own_score(scored, sets, context.aim)
         return Rollback(scored, context.aim).remove(sets)
 
 
@@ -105,7 +120,8 @@ class CoreScoring:
             chosen = np.arange(start, min(start + size, n_sets))
             block, x = slice(start, start + size), room[: len(chosen)]
             kernels.score_after(self._kind, self._rows, self._before, chosen, changes, x)
-            kernels.log_sums(x, *weights, logs[block])
+            mine = scored.place, changes.target[block]
+            kernels.log_sums(x, *weights, *mine, logs[block])
             kernels.stand_after(x, *before, changes.target[block], tops[block], ranks[block])
         return Rescored(logs - self._log_sum_before, tops, ranks)
 
@@ -113,7 +129,8 @@ class CoreScoring:
     def _log_sum_before(self) -> Numbers:
         """(1,) the log of the sum of all probabilities: 0 up to rounding."""
         weights, out = (self._scored.probabilities, self._scored.log_probabilities), np.empty(1)
-        kernels.log_sums(np.zeros((1, len(self._rows)), self.dtype), *weights, out)
+        nothing = np.zeros((1, len(self._rows)), self.dtype)
+        kernels.log_sums(nothing, *weights, self._scored.place, np.zeros(1), out)
         return out
 
     @cached_property
@@ -179,8 +196,23 @@ class Rollback:
     def bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
         """Lower and upper bounds of the influence, (n_sets,) each.
 
-        Close bounds exist for dot products only and cost more.
+        Close bounds exist for dot products only and cost more. Wide ones of single facts are kept:
+        one explanation ranks the same facts several times.
         """
+        if close or not sets.are_single:
+            return self._bounds(sets, close=close)
+        key, fact_ids = ("bounds", self.aim), sets.fact_ids
+        if key in self.scored.memo:
+            known, limits = self.scored.memo[key]
+            places = np.searchsorted(known, fact_ids).clip(max=len(known) - 1)
+            if len(known) and (known[places] == fact_ids).all():
+                return limits[0][places], limits[1][places]
+        limits = self._bounds(sets)
+        if (fact_ids[1:] > fact_ids[:-1]).all():
+            self.scored.memo[key] = fact_ids, limits
+        return limits
+
+    def _bounds(self, sets: Sets, *, close: bool = False) -> tuple[Numbers, Numbers]:
         scored, mean, found = self.scored, self._mean_row, []
         for changes in map(self.changes, sets.parts()):
             limits = close_bounds(scored, changes) if close else wide_bounds(scored, mean, changes)
@@ -203,7 +235,8 @@ class Rollback:
         scored, changes = self.scored, self.changes(sets)
         after, scale = self.scoring.after(changes), scored.trained.scorer.scale
         out, mine = np.empty(len(sets), STANDING), scored.log_probabilities[scored.place]
-        out["probability"] = np.exp(mine + changes.target - after.log_sums)
+        # Above 0 by rounding only.
+        out["probability"] = np.exp(np.minimum(mine + changes.target - after.log_sums, 0.0))
         out["score"] = scored.scores[scored.place] + scale * (changes.target + changes.offset)
         out["rank"] = after.ranks
         out["top"] = out["top_released"] = scored.candidates.ids[after.tops]
@@ -253,14 +286,35 @@ class Rollback:
             object_start=slots[2].start,
         )
 
-    @cached_property
+    @property
     def _mean_row(self) -> Numbers:
         """(width,) mean of the candidates' rows under the softmax; not needed for distances."""
-        rows = self.scored.candidates.rows
-        mean = np.zeros(rows.shape[1])
-        if self._view.kind == DOT:
-            kernels.mean_row(rows, self.scored.probabilities, mean)
-        return mean
+        if "mean row" not in self.scored.memo:
+            rows = self.scored.candidates.rows
+            mean = np.zeros(rows.shape[1])
+            if self._view.kind == DOT:
+                kernels.mean_row(rows, self.scored.probabilities, mean)
+            self.scored.memo["mean row"] = mean
+        found: Numbers = self.scored.memo["mean row"]
+        return found
+
+
+def roll_back_rows(trained: Trained, fact_ids: FactIds) -> Parameters:
+    """All rows of a run minus the traces of some facts, in double precision."""
+    assert trained.trace is not None, "see Method.check"
+    entities, relations = (np.array(rows, np.float64) for rows in trained.parameters)
+    tables = (
+        (entities, SUBJECT, 0),
+        (relations, RELATION, 0),
+        (entities, OBJECT, 0),
+        (relations, RELATION, trained.dataset.inverse_offset),
+    )
+    for start in range(0, len(fact_ids), _TRACES):
+        chosen = fact_ids[start : start + _TRACES]
+        facts, traces = trained.dataset.train[chosen], trained.trace[chosen]
+        for slot, (rows, place, shift) in zip(trained.slots, tables, strict=False):
+            np.subtract.at(rows, facts[:, place] + shift, traces[:, slot].astype(np.float64))
+    return Parameters(entities, relations)
 
 
 def _readable(trace: NDArray[Any], fact_ids: FactIds) -> tuple[NDArray[Any], FactIds]:

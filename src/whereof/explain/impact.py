@@ -1,0 +1,167 @@
+"""The impact of a fact: the predictions that it holds up, and those that it holds down."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.errors import WhereofError
+from whereof.events import Advanced, Events
+from whereof.explain.explain import describe_fact, name_prediction, score_answer
+from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
+from whereof.explain.facts import find_facts
+from whereof.explain.method import Aim, Context, Method, Sets, get_method, prepare
+from whereof.explain.methods.rollback import roll_back_rows
+from whereof.explain.options import ImpactOptions
+from whereof.predict.prediction import Prediction, find_predictions
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import Standing, Standings, Trained, name_standings
+from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImpactedPrediction(NamedPrediction):
+    """A prediction, and what a fact does to it."""
+
+    influence: float
+    """The probability, or the rating, with all facts minus that without the fact."""
+    without: Standing
+    """The standing without the fact, as estimated."""
+    top_answer_changes: bool | None
+    """Whether the top answer is another one without the fact; None if the estimate does not say."""
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What facts do to predictions, if they are removed together; all of it is estimated."""
+
+    facts: tuple[NamedFact, ...]
+    predictions: tuple[ImpactedPrediction, ...]
+    """Those with the largest influence first."""
+    n_predictions: int
+    """Number of predictions that were looked at."""
+    n_adjacent: int
+    """Number of those that share an entity or the relation with a fact; only these are scored."""
+    n_supported: int
+    n_opposed: int
+    n_top_changes: int | None
+    """Number of predictions with another top answer without the facts; None if not known."""
+    method: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `whereof impact --json` prints."""
+        return dict(as_plain(self))
+
+
+def find_impact(trained: Trained, wanted: Any, options: ImpactOptions, events: Events) -> Impact:
+    """What the removal of some facts together does to predictions; wanted: ids or names."""
+    start, method = time.perf_counter(), get_method(options.method)
+    if "groups" not in method.can or method.retrains:
+        raise WhereofError(f"impact requires method rollback or unrolled, not {options.method}")
+    method.check(trained)
+    fact_ids = find_facts(trained, wanted)
+    if not len(fact_ids):
+        raise WhereofError("no fact is named; give its id, or its names")
+    every = [*_find_predictions(trained, options, events)]
+    adjacent = _adjacent(trained, every, fact_ids)
+    near = [each for each, is_near in zip(every, adjacent, strict=True) if is_near]
+    before = Predictions.of(trained, near).stand(trained.parameters)
+    after = _stand_without(trained, near, fact_ids, method, events)
+    value = "score" if trained.config.rated else "probability"
+    influences = before[value] - after[value]
+    signed = -influences if options.opposing else influences
+    order = np.argsort(-signed, kind="stable")
+    order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]
+    changes = _top_changes(before, after)
+    named = name_standings(trained, after[order])
+    facts = (NamedFact(**describe_fact(trained.dataset, fact)) for fact in fact_ids.tolist())
+    found = (
+        ImpactedPrediction(
+            **vars(name_prediction(trained.score(near[at]))),
+            influence=float(influences[at]),
+            without=without,
+            top_answer_changes=None if changes is None else bool(changes[at]),
+        )
+        for at, without in zip(order.tolist(), named, strict=True)
+    )
+    return Impact(
+        facts=tuple(facts),
+        predictions=tuple(found),
+        n_predictions=len(every),
+        n_adjacent=len(near),
+        n_supported=int((influences > 0).sum()),
+        n_opposed=int((influences < 0).sum()),
+        n_top_changes=None if changes is None else int(changes.sum()),
+        method=method.name,
+        seconds=time.perf_counter() - start,
+        notes=method.notes(trained),
+    )
+
+
+def _find_predictions(
+    trained: Trained, options: ImpactOptions, events: Events
+) -> Iterator[Prediction]:
+    """The predictions that the options name, of both sides if the run predicts subjects."""
+    wanted = options.predictions, options.split, options.limit
+    listed = find_predictions(trained, *wanted, "object")
+    if trained.config.inverse and options.predictions in ("top", "true"):
+        listed += find_predictions(trained, *wanted, "subject")
+    for number, each in enumerate(listed, 1):
+        try:
+            asked = each.find(trained)
+            found = score_answer(trained, asked).prediction
+        except WhereofError as error:
+            if options.predictions in ("top", "true"):  # every answer is known
+                continue
+            raise WhereofError(f"{Path(options.predictions)}:{each.line}: {error}") from None
+        if number % 100 == 0:
+            events.emit(Advanced(number, len(listed), "predictions"))
+        yield found
+
+
+def _adjacent(
+    trained: Trained, predictions: Sequence[Prediction], fact_ids: FactIds
+) -> NDArray[np.bool_]:
+    """(n,) whether each prediction shares an entity or the relation with one of the facts."""
+    asked = np.array([each.triple for each in predictions], np.int64).reshape(-1, 3)
+    facts = trained.dataset.train[fact_ids]
+    ends = np.unique(facts[:, [SUBJECT, OBJECT]])
+    near = np.isin(asked[:, [SUBJECT, OBJECT]], ends).any(axis=1)
+    if not trained.dataset.two_way:
+        near |= np.isin(asked[:, RELATION], facts[:, RELATION])
+    return np.asarray(near)
+
+
+def _stand_without(
+    trained: Trained,
+    predictions: Sequence[Prediction],
+    fact_ids: FactIds,
+    method: Method,
+    events: Events,
+) -> Standings:
+    """(n,) standings of predictions without the facts; by rollback, all of them at once."""
+    asked = Predictions.of(trained, predictions)
+    if "trace" in method.needs or not predictions:
+        return asked.stand(roll_back_rows(trained, fact_ids))
+    scored = [trained.score(each) for each in predictions]
+    context = Context(Aim.of_options(scored[0]), rivals=1)
+    prepared = prepare(method, trained, predictions, context, events)
+    sets = Sets.of([fact_ids])
+    removed = (
+        method.remove(each, sets, replace(context, prepared=prepared[each.prediction]))
+        for each in scored
+    )
+    return np.concatenate([each.standings for each in removed])
+
+
+def _top_changes(before: Standings, after: Standings) -> Any:
+    """(n,) whether the top answers differ; None if the estimate does not have them."""
+    if (after["top"] < 0).any():
+        return None
+    return before["top"] != after["top"]

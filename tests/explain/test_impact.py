@@ -1,0 +1,82 @@
+"""The impact of a fact: the same numbers as explanations of each prediction."""
+
+from pathlib import Path
+
+import pytest
+from trained import train, train_ratings
+
+import whereof
+from whereof.errors import WhereofError
+
+FACT = 5
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    path = tmp_path_factory.mktemp("impact") / "run"
+    return train(path, epochs=10, inverse=True, optimizer="adagrad", accumulator=0.1, rate=0.1)
+
+
+@pytest.mark.parametrize("method", ["rollback", "unrolled"])
+@pytest.mark.parametrize("predictions", ["top", "true"])
+def test_influences_are_those_of_explanations(
+    run: whereof.Run, method: str, predictions: str
+) -> None:
+    limit = 20 if method == "unrolled" else None
+    found = run.impact(FACT, method=method, predictions=predictions, top="all", limit=limit)
+    assert found.predictions
+    assert {each.asks for each in found.predictions} == {"object", "subject"}
+    values = [each.influence for each in found.predictions]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == found.n_supported
+    for each in found.predictions[::9]:
+        names = (each.subject, each.relation, each.object)
+        why = run.explain(*names, method=method, without=[FACT], asks=each.asks)
+        assert why.without is not None
+        assert each.influence == pytest.approx(why.without.influence, rel=1e-4, abs=1e-9)
+        assert each.without.value == pytest.approx(why.without.value, rel=1e-6)
+        assert each.top_answer_changes == why.without.top_answer_changes
+        assert each.probability == why.prediction.probability
+
+
+def test_predictions_that_share_nothing_are_not_listed(run: whereof.Run) -> None:
+    fact = run.dataset.fact_names(run.dataset.train[FACT])
+    every = [*run.impact(FACT, top="all").predictions]
+    every += run.impact(*fact, top="all", opposing=True).predictions
+    for each in every:
+        ends = {each.subject, each.object} & {fact[0], fact[2]}
+        assert ends or each.relation == fact[1]
+    found = run.impact(FACT)
+    assert len(every) == found.n_supported + found.n_opposed <= found.n_adjacent
+    assert found.n_adjacent < found.n_predictions
+    assert all(each.influence < 0 for each in every[found.n_supported :])
+
+
+def test_several_facts_are_removed_together(run: whereof.Run) -> None:
+    together = run.impact("5,700", top=1).predictions[0]
+    names = (together.subject, together.relation, together.object)
+    joint = run.explain(*names, method="rollback", without=[5, 700], asks=together.asks).without
+    assert joint is not None
+    assert together.influence == pytest.approx(joint.influence, rel=1e-4)
+
+
+def test_ratings(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, 20)
+    found = run.impact(0, predictions="true", split="train", top="all")
+    assert found.facts[0].rating == 5.0
+    first = found.predictions[0]
+    why = run.explain(first.subject, first.object, without=[0], method="rollback").without
+    assert why is not None
+    assert first.influence == pytest.approx(why.influence, rel=1e-4)
+    assert first.probability is None
+
+
+def test_bad_input(run: whereof.Run, tmp_path: Path) -> None:
+    with pytest.raises(WhereofError, match="requires method rollback or unrolled, not random"):
+        run.impact(FACT, method="random")
+    with pytest.raises(WhereofError, match="is not a training fact"):
+        run.impact("egypt", "embassy", "egypt")
+    file = tmp_path / "some.tsv"
+    file.write_text("egypt\tembassy\tusa\negypt\tembassi\tusa\n")
+    with pytest.raises(WhereofError, match=r"some.tsv:2: unknown relation 'embassi'"):
+        run.impact(FACT, predictions=str(file))

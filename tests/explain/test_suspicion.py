@@ -1,0 +1,112 @@
+"""Losses of facts with and without themselves are those of explanations of the facts."""
+
+import numpy as np
+import pytest
+from trained import train, train_copies, train_ratings
+
+import whereof
+from explain.helpers import random_run
+from explain.oracle import Ask, Oracle
+from whereof.events import Events
+from whereof.explain.suspicion import RANKINGS, find_own_losses
+from whereof.models import MODELS
+
+
+def loss_of(run: whereof.Run, fact: int, asks: str, method: str) -> tuple[float, float]:
+    """The loss of a fact, and its loss without itself, as `explain` has them."""
+    names = run.dataset.fact_names(run.dataset.train[fact])
+    found = run.explain(*names, asks=asks, without=[fact], method=method, of="loss")
+    assert found.without is not None
+    assert found.prediction.probability is not None
+    loss = -np.log(found.prediction.probability)
+    return loss, loss + found.without.influence
+
+
+def filtered_loss(scores: np.ndarray, ask: Ask, run: whereof.Run) -> float:
+    """-log of the probability of an answer, without what other training facts answer."""
+    subject, relation, object_ = run.dataset.train.T
+    given, answers = (subject, object_) if ask.asks == "object" else (object_, subject)
+    wanted = ask.subject if ask.asks == "object" else ask.object
+    others = answers[(given == wanted) & (relation == ask.relation)]
+    left = np.isin(ask.candidates, others, invert=True)
+    left[ask.place] = True
+    return float(np.log(np.exp(scores[left] - scores[ask.place]).sum()))
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_losses_by_rollback_are_those_of_the_definition(model: str) -> None:
+    run = random_run(model, n_facts=30)
+    own, oracle = find_own_losses(run._trained, "rollback", Events()), Oracle(run)
+    data = run.dataset
+    for fact in range(0, 30, 3):
+        sides = []
+        for asks, candidates in (("object", data.objects), ("subject", data.subjects)):
+            ask = Ask(*map(int, data.train[fact]), candidates, asks)
+            every = oracle.before(ask), oracle.scores(ask, [[fact]])[0]
+            sides.append([filtered_loss(scores, ask, run) for scores in every])
+        np.testing.assert_allclose((own.loss[fact], own.without[fact]), np.mean(sides, axis=0))
+
+
+def test_losses_by_another_method_are_those_of_explanations(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    run = train_copies(tmp_path_factory.mktemp("copies"), 0.1)
+    own = find_own_losses(run._trained, "unrolled", Events())
+    for fact in (0, 7, 20):
+        sides = [loss_of(run, fact, asks, "unrolled") for asks in ("object", "subject")]
+        np.testing.assert_allclose(
+            (own.loss[fact], own.without[fact]), np.mean(sides, axis=0), 1e-4
+        )
+
+
+def test_losses_of_a_model_with_sigmoid_loss_are_of_probabilities(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    settings = {"loss": "sigmoid", "trace": False, "inverse": True, "epochs": 2}
+    run = train(tmp_path_factory.mktemp("sigmoid") / "run", **settings)
+    own = find_own_losses(run._trained, "unrolled", Events())
+    for fact in (0, 7, 20):
+        names, losses = run.dataset.fact_names(run.dataset.train[fact]), []
+        for asks in ("object", "subject"):
+            found = run.explain(*names, asks=asks, without=[fact], method="unrolled")
+            assert found.without is not None
+            losses.append(-np.log(found.without.probability))
+        assert own.without[fact] == pytest.approx(np.mean(losses), rel=1e-6)
+
+
+def test_a_wrong_fact_is_the_most_suspicious(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("wrong")
+    pairs = [(s, o) for s in range(12) for o in range(12) if (s + o) % 4 == 0 and s != o]
+    facts = [f"e{s}\tr{r}\te{o}\n" for s, o in pairs for r in range(4)]
+    wrong = "e1\tr0\te2\n"
+    (folder / "facts.tsv").write_text("".join([*facts, wrong]))
+    settings = {"dim": 8, "epochs": 15, "valid_fraction": 0, "test_fraction": 0, "search": False}
+    run = whereof.train(folder / "facts.tsv", out=folder / "run", **settings)
+    own = find_own_losses(run._trained, "rollback", Events())
+    for ranking in ("loss-without", "loss", "score"):
+        assert own.rank(ranking).argmax() == len(facts)
+    for ranking in RANKINGS:
+        assert own.rank(ranking).shape == (len(facts) + 1,)
+
+
+def test_ratings_have_squared_errors(tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = train_ratings(tmp_path_factory.mktemp("ratings"), 30)
+    ratings = run.dataset.ratings
+    assert ratings is not None
+    for method in ("rollback", "unrolled"):
+        own = find_own_losses(run._trained, method, Events())
+        for fact in (0, 3):
+            names = run.dataset.fact_names(run.dataset.train[fact])
+            found = run.explain(*names, without=[fact], method=method)
+            assert found.without is not None
+            errors = [it.score - ratings.train[fact] for it in (found.prediction, found.without)]
+            np.testing.assert_allclose(
+                (own.loss[fact], own.without[fact]), np.square(errors), rtol=1e-4
+            )
+
+
+def test_degrees_are_those_of_the_rarer_entity(tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = train(tmp_path_factory.mktemp("degrees") / "run")
+    own, facts = find_own_losses(run._trained, "rollback", Events()), run.dataset.train
+    counts = [int((facts[:, [0, 2]] == entity).any(axis=1).sum()) for entity in range(14)]
+    assert own.degree[5] == min(counts[facts[5, 0]], counts[facts[5, 2]])
