@@ -20,6 +20,7 @@ from whereof.errors import Interrupted
 from whereof.predict.scored import STANDING
 from whereof.retrain.engine import Engine, Job, LocalEngine
 from whereof.retrain.journal import Journal, open_journal, recipe_key
+from whereof.run.files import _line_checksum, read_sealed_line
 
 ALL = [0, 1, 2, 3]
 JOBS = [Job.of([fact], [fact % 4]) for fact in range(6)]
@@ -117,7 +118,7 @@ def test_lines_that_are_no_records_are_passed_over(tmp_path: Path, line: bytes) 
     with open_journal(path) as journal:
         journal.add(fact(1), SPOTS, STANDINGS)
     with path.open("ab") as file:
-        file.write(b"\n" + line)
+        file.write(b"\n" + line + b"\t" + _line_checksum(line))
     with open_journal(path) as journal:
         journal.add(fact(2), SPOTS, STANDINGS)
     with open_journal(path) as journal:
@@ -252,7 +253,7 @@ def test_a_killed_process_goes_on_where_it_was(tmp_path: Path) -> None:
         n_retrained, n_known, standings = json.loads(second.communicate()[0])
     assert (n_retrained, n_known) == (26, 5)
     lines = (tmp_path / "run" / "j.jsonl").read_text().split("\n")
-    removed = [json.loads(line)["removed"] for line in lines if line]
+    removed = [read_sealed_line(line.encode())["removed"] for line in lines if line]
     assert len(removed) == len(set(removed)) == 31
     subject = subject_of(run)
     jobs = [Job.of([], ALL)]

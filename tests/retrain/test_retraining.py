@@ -95,7 +95,7 @@ def test_a_verdict_may_take_its_facts_from_it(run: whereof.Run) -> None:
 def test_what_cannot_be_retrained_is_refused_in_one_line(run: whereof.Run, tmp_path: Path) -> None:
     arrays = random_run("distmult")
     for ask in (arrays.explain, arrays.verify):
-        with pytest.raises(whereof.WhereofError, match="a run from arrays cannot be retrained"):
+        with pytest.raises(whereof.WhereofError, match="other software trained this run"):
             ask("e0", "r0", "e1", method="retrain")
     with pytest.raises(
         whereof.WhereofError, match="requires all objects as candidates; leave out candidates"

@@ -57,6 +57,10 @@ class Recipe:
         The other facts keep their order and negatives. Remove added facts to train without them.
         """
         problem, size = self.problem, len(self.problem.facts)
+        if problem.config.phases:
+            raise WhereofError(
+                "an updated run cannot be retrained with added facts; train again on all facts"
+            )
 
         def longer(values: Numbers | None) -> Any:
             return (

@@ -1,10 +1,9 @@
 """The journal: results of retrainings on disk, so that nothing is retrained twice.
 
-It has one line of JSON for every retraining. Each line is written in one piece, so several
-processes can add to one journal. A line that a kill cut short is ignored.
+It has one line for every retraining: JSON and a checksum. Each line is written in one piece, so
+several processes can add to one journal. A line that was cut short or altered is ignored.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from whereof._jit import code_digest
 from whereof.events import Events, Note
 from whereof.predict.scored import STANDING, Standings
 from whereof.retrain.engine import Engine, Recipe, removed_key
+from whereof.run.files import read_sealed_line, sealed_line
 from whereof.training.step import STEP_VERSION
 from whereof.types import FactIds
 
@@ -82,7 +82,7 @@ class Journal:
         self._remember(record)
         if self.file is not None:
             # Start on a new line, because the last line may have been cut short.
-            os.write(self.file, f"\n{json.dumps(record)}".encode())
+            os.write(self.file, b"\n" + sealed_line(record))
 
     def _remember(self, record: Mapping[str, Any]) -> None:
         known = self._found.setdefault(record["removed"], {})
@@ -93,7 +93,7 @@ class Journal:
         with path.open("rb") as file:
             for line in file:
                 with suppress(ValueError, TypeError, KeyError, OverflowError):
-                    record = json.loads(line)
+                    record = read_sealed_line(line)
                     keys, standings = np.array(record["spots"], np.int64), record["standings"]
                     np.array([*map(tuple, standings)], STANDING)  # raises if it is not valid
                     if isinstance(record["removed"], str) and keys.shape == (len(standings), 3):

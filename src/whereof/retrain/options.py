@@ -1,7 +1,9 @@
 """The options of engines and verdicts: one table that feeds commands, docs and checks."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from whereof.data.options import FORMATS
 from whereof.errors import WhereofError
 from whereof.explain.options import ROLES, RetrainingBudget
 from whereof.registry import METHODS
@@ -14,7 +16,7 @@ class VerifyOptions(Settings):
 
     method: str = choice(
         "rollback",
-        "method that finds facts to remove  [default: that of explain]",
+        "method that finds facts to remove  [default: as in explain]",
         "Facts",
         registry=METHODS,
     )
@@ -59,6 +61,73 @@ class EngineOptions(Settings):
             raise WhereofError(
                 f"ray_address requires engine ray, not {self.engine}; leave it out, or choose ray"
             )
+
+
+@dataclass(frozen=True)
+class UpdateOptions(Settings):
+    """How training continues with new facts. Values are checked on creation."""
+
+    epochs: int = number(5, "number of passes over the new facts", "Update", 1)
+    replay: float = number(
+        3.0, "number of earlier facts per new fact in each epoch, drawn at random", "Update", 0
+    )
+    compare: bool = choice(
+        False, "also train from scratch on all facts, and compare quality and time", "Update"
+    )
+    format: str | None = choice(
+        None, "format of the file  [default: from the name]", "Data", FORMATS
+    )
+    columns: str | None = choice(
+        None, "columns of a fact, by name or number: head,relation,tail or 1,2,3", "Data"
+    )
+    header: bool | None = choice(None, "line 1 names the columns  [default: detected]", "Data")
+    source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
+    weight: str | None = choice(None, "column with the weight of a fact, by name or number", "Data")
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options that say how to read the new facts."""
+        names = ("format", "columns", "header", "source", "weight")
+        given = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class UnlearnOptions(Settings):
+    """Which facts to unlearn, and how. Values are checked on creation."""
+
+    entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None, "unlearn all facts of this entity; repeatable", "Facts", several="NAME"
+    )
+    source: str | list | tuple | None = choice(  # type: ignore[type-arg]
+        None, "unlearn all facts of this source; repeatable", "Facts", several="NAME"
+    )
+    method: str = choice(
+        "rollback",
+        "rollback: subtract what the facts changed; warm: then also train on the remaining facts",
+        "Unlearning",
+        "rollback warm",
+    )
+    epochs: int = number(
+        1, "for method warm: number of passes over the remaining facts", "Unlearning", 1
+    )
+    measure: bool = choice(
+        True, "also retrain from scratch without the facts, and compare", "Unlearning"
+    )
+
+    @property
+    def entities(self) -> list[str]:
+        return _several(self.entity)
+
+    @property
+    def named_sources(self) -> list[str]:
+        return _several(self.source)
+
+
+def _several(value: Any) -> list[str]:
+    if value is None:
+        return []
+    return [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
 
 
 @dataclass(frozen=True)

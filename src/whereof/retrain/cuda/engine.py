@@ -26,6 +26,8 @@ _SPARE_BYTES = 1 << 29  # GPU memory for copies of rows on their way
 def check_problem(problem: Problem, card: Card, *, tracked: bool = False) -> None:
     """Raise an error that names the setting, if the CUDA kernels cannot train the problem."""
     config, sizes = problem.config, Sizes.of(problem)
+    if config.phases:
+        raise unfit("a run that was updated does not train on CUDA: choose engine local")
     if config.batch_size > 1:
         what = f"batch_size {config.batch_size} does not run on CUDA, which trains fact by fact"
         raise unfit(f"{what}; choose batch_size 1")

@@ -107,7 +107,7 @@ class Fleet:
             self.arrays["order"] = xp.asarray(timeline.order(epoch).astype(np.int32))
         self._epoch, self.chunk = epoch, chunk
         n_steps = len(chunk) * n_directions
-        updates = np.arange(n_steps) + start * n_directions + epoch * timeline.updates_per_epoch
+        updates = np.arange(n_steps) + start * n_directions + epoch * timeline.updates_before(1)
         self.arrays["rates"][:n_steps] = xp.asarray(timeline.rates(updates))
         self.arrays |= {"first": start, "epoch": epoch if self.problem.config.redraw else 0}
         block = (_DRAW_THREADS, draw_bytes(self.problem))

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.method import Context, Method, Ranked, Sets, rank_influences
+from whereof.explain.method import Context, Method, Ranked, Sets, quantity_of, rank_influences
 from whereof.predict.predictions import Predictions, stand_alike
-from whereof.predict.scored import STANDING, ScoredPrediction, Standings
+from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds
@@ -78,7 +77,7 @@ class SingleRemovals:
         found, sigmoid = self.retrain(fact_ids), self.scored.trained.config.loss == "sigmoid"
         without = np.concatenate([np.empty(0, STANDING), *found.jobs])
         without, of = without.reshape(-1, len(self.predictions)), self.context.aim.of
-        influences = _quantity(of, found.control, sigmoid) - _quantity(of, without, sigmoid)
+        influences = quantity_of(of, found.control, sigmoid) - quantity_of(of, without, sigmoid)
         ranked = rank_influences(influences, self.context)
         same = stand_alike(found.control, self.case.stand(self.predictions))
         return replace(
@@ -87,15 +86,3 @@ class SingleRemovals:
             top_before=int(found.control["top"][0]),
             notes=() if same else (_DIFFERS,),
         )
-
-
-def _quantity(of: str, standings: Standings, sigmoid: bool) -> Any:
-    """What is explained, from standings (..., n_predictions)."""
-    scores, probabilities = standings["score"], standings["probability"][..., 0]
-    if of == "log_ratio":
-        return scores[..., 0] - scores[..., 1]
-    if of in ("score", "probability"):
-        return standings[of][..., 0]
-    if sigmoid:
-        return -np.logaddexp(0, -scores[..., 0])
-    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))

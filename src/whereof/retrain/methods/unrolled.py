@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events, Note
 from whereof.explain.losses import as_rows
-from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets
+from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
 from whereof.explain.methods.gradient import pull_scores
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
@@ -40,7 +41,7 @@ class Unrolled(Method):
     title = "Derivative through training"
     phrase = "estimate that follows training"
     citation = "Ilyas and Engstrom, MAGIC: Near-Optimal Data Attribution for Deep Learning, 2025"
-    needs = frozenset({"recipe"})
+    needs = frozenset({"formula", "recipe"})
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
@@ -74,7 +75,7 @@ class Unrolled(Method):
         if not _is_standing(scored[0], context.aim):
             aims.append(context.aim)
         columns = [
-            (each, quantity_slopes(each, aim))
+            [(each, quantity_slopes(each, aim))]
             for each, others in zip(scored, rivals, strict=True)
             for aim in (*aims, *(Aim("log_ratio", other) for other in others))
         ]
@@ -85,6 +86,16 @@ class Unrolled(Method):
             "rivals": np.array(rivals, np.int64),
             "differs": np.full(len(scored), differs),
         }
+
+    def total(self, trained: Trained, groups: Sequence[Sequence[Goal]], events: Events) -> Totals:
+        """One sweep for all predictions of a group, because their derivatives add up."""
+        scale, columns = trained.scorer.scale, []
+        for group in groups:
+            slopes = ((goal.scored, quantity_slopes(goal.scored, goal.aim)) for goal in group)
+            weighed = zip(slopes, group, strict=True)
+            columns.append([(each, scale * goal.weight * it) for (each, it), goal in weighed])
+        sums, _ = _sweep(trained, columns, events, Context(groups[0][0].aim))
+        return Totals(sums)
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         return self._influences(scored, Sets.each(fact_ids), context)
@@ -201,15 +212,21 @@ def _sums(changes: NDArray[np.float32], sets: Sets) -> Numbers:
 
 def _sweep(
     trained: Trained,
-    columns: Sequence[tuple[ScoredPrediction, Numbers]],
+    columns: Sequence[Sequence[tuple[ScoredPrediction, Numbers]]],
     events: Events,
     context: Context,
 ) -> tuple[Numbers, bool]:
-    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
+    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run.
+
+    columns: predictions, with the derivative by every score of what is swept, which add up.
+    """
     assert trained.n_trained is not None
     problem, scorer = Problem.of(trained.dataset, trained.config), trained.scorer
     epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
-    n_swept = None if epochs is None else min(epochs * len(problem.facts), trained.n_trained)
+    n_swept = None
+    if epochs is not None:
+        first = max(problem.calendar.n_epochs(trained.n_trained) - epochs, 0)
+        n_swept = trained.n_trained - problem.calendar.before(first)
     slopes = _slopes(problem, trained.n_trained, memory, events)
     sweep: Sweep | CudaSweep
     if trained.on_card:
@@ -227,7 +244,8 @@ def _sweep(
         real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
         final = Adjoint(*(np.empty((len(part), *shape), real) for shape in shapes))
         for place, at in enumerate(part):
-            rows = as_rows(pull_scores(*columns[at]), scorer)
+            pulls = (pull_scores(*each) for each in columns[at])
+            rows = as_rows(reduce(np.add, pulls), scorer)
             final.entities[place], final.relations[place] = rows.entity_rows, rows.relation_rows
         influence, replayed = sweep.run(final, advanced)
         same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))

@@ -1,0 +1,244 @@
+"""Make a run without some facts, by rollback, or by rollback and a short training.
+
+Rollback subtracts what the facts changed. The short training repairs what they changed through
+other facts. Whereof compares the result with retraining from scratch without the facts, with the
+same seed, and with the same negatives and order for all other facts.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whereof.data.dataset import Dataset
+from whereof.data.remove import Reduced
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Advanced, Events
+from whereof.explain.explanation import as_plain
+from whereof.explain.facts import find_all, find_facts
+from whereof.explain.methods.rollback import roll_back_rows
+from whereof.predict.prediction import Prediction
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import Standings, Trained
+from whereof.registry import render
+from whereof.retrain.engine import Recipe
+from whereof.retrain.options import UnlearnOptions
+from whereof.retrain.update import State
+from whereof.training.config import TrainConfig
+from whereof.training.problem import Problem
+from whereof.training.results import Parameters
+from whereof.training.tables import Ledgers
+from whereof.training.trainer import Trainer
+from whereof.types import FactIds, Numbers
+
+_COMPARED = 1000
+"""Number of held-out facts, and of removed facts, that are compared; evenly spaced."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Quality of one model: of the run before, the unlearned run, or the retrained model."""
+
+    mrr: float | None
+    """MRR of held-out facts. Ranks skip answers that are known from training and validation."""
+    removed_probability: float | None
+    """Mean probability of the removed facts; of a model of ratings, the mean rating."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far an unlearned run is from retraining from scratch."""
+
+    rows: float
+    """Distance of all rows from the retrained ones, as a share of the distance before."""
+    probability: float | None
+    """Mean difference of the probabilities of held-out facts from the retrained ones."""
+    probability_before: float | None
+    """The same difference for the run before, that is, if nothing is done."""
+    before: Quality
+    unlearned: Quality
+    retrained: Quality
+
+
+@dataclass(frozen=True)
+class Unlearned:
+    """A run without some facts."""
+
+    run: str
+    """The folder of the new run."""
+    method: str
+    n_removed: int
+    removed: tuple[int, ...]
+    """The ids of the removed facts in the run before."""
+    n_entities_gone: int
+    """Number of entities that have no training fact left, and are removed too."""
+    n_relations_gone: int
+    seconds: float
+    """Of unlearning, without metrics and without the comparison."""
+    retraining_seconds: float | None
+    """Of retraining from scratch; None if it was not measured."""
+    distance: Distance | None
+    """None if it was not measured."""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `whereof unlearn --json` prints."""
+        return dict(as_plain(self))
+
+    def __str__(self) -> str:
+        """What was unlearned, in words."""
+        return str(render("unlearned-words", self))
+
+
+def find_removed(trained: Trained, facts: Any, options: UnlearnOptions) -> FactIds:
+    """The facts to unlearn, ascending: those that are named, and those of entities and sources."""
+    data, found = trained.dataset, [find_facts(trained, facts)]
+    for entity in find_all(data.entities, options.entities):
+        found.append(trained.adjacency.facts_of_entity(entity).astype(np.int64))
+    for name in options.named_sources:
+        if data.sources is None:
+            raise WhereofError("source requires a column of sources: train with --source COLUMN")
+        if name not in data.sources.names:
+            known = ", ".join(map(repr, data.sources.names[:10]))
+            raise WhereofError(f"unknown source {name!r}; choose from {known}")
+        found.append(np.flatnonzero(data.sources.codes == data.sources.names.index(name)))
+    removed = np.unique(np.concatenate(found))
+    if not len(removed):
+        raise WhereofError("nothing to unlearn; name facts, or give --entity or --source")
+    return removed
+
+
+@dataclass(frozen=True, eq=False)
+class Unlearning:
+    """The rows and the trace of a run without some facts."""
+
+    rows: Parameters
+    """With the rows of all former entities and relations."""
+    trace: Any
+    """Of the facts that are left."""
+
+
+def unlearn(
+    trained: Trained,
+    removed: FactIds,
+    reduced: Reduced,
+    state: State | None,
+    options: UnlearnOptions,
+    events: Events,
+) -> Unlearning:
+    """Subtract the traces of facts. With method warm, also train on the remaining facts.
+
+    state: the optimizer's state of the run; None starts from a new one.
+    """
+    if trained.trace is None:
+        raise WhereofError(
+            "unlearn requires a trace, and this run has none; train without --no-trace"
+        )
+    exact, precision = roll_back_rows(trained, removed), trained.config.precision
+    rows = Parameters(*(array.astype(precision) for array in exact))
+    trace = np.array(trained.trace[reduced.facts])
+    if options.method == "warm":
+        rows = _train_on(trained, reduced, rows, trace, state, options.epochs, events)
+    if not all(np.isfinite(array).all() for array in rows):
+        raise WhereofError(
+            "the new rows contain NaN or infinity; choose another method, or fewer facts"
+        )
+    return Unlearning(rows, trace)
+
+
+def _train_on(
+    trained: Trained,
+    reduced: Reduced,
+    rows: Parameters,
+    trace: Any,
+    state: State | None,
+    n_epochs: int,
+    events: Events,
+) -> Parameters:
+    """The rows after some epochs on the facts that are left; their trace goes on too."""
+    data = reduced.dataset
+    problem = Problem.of(data, config_without(trained.config, data))
+    trainer = Trainer(problem, trace, ledgers=Ledgers.NONE)
+    relations = relation_rows(trained.dataset, reduced, problem.n_directions)
+    places = (reduced.entities, relations)
+    names = ("entities", "relations")
+    for name, table, its_rows, kept in zip(names, trainer.tables, rows, places, strict=True):
+        if state is not None:
+            table.state[:] = state[f"{name}.state"][kept]
+            for field in ("touched", "tails"):
+                if len(getattr(table, field)):
+                    getattr(table, field)[:] = state[f"{name}.{field}"][kept]
+        table.state[:, : its_rows.shape[1]] = its_rows[kept]
+    if state is not None:
+        trainer.count[:] = state["count"]
+    total, done = n_epochs * data.n_facts, 0
+    while done < total:
+        done += trainer.advance(min(total - done, 1 << 14))
+        events.emit(Advanced(done, total, "facts"))
+        if events.should_stop():
+            raise Interrupted("interrupted; nothing was written")
+    trainer.fold_trace()
+    after = Parameters(rows.entity_rows.copy(), rows.relation_rows.copy())
+    for whole, part, kept in zip(after, trainer.parameters(), places, strict=True):
+        whole[kept] = part
+    return after
+
+
+def config_without(config: TrainConfig, data: Dataset) -> TrainConfig:
+    """The config of a run without some facts: one phase, and fewer negatives if needed."""
+    negatives, others = config.negatives, min(len(data.subjects), len(data.objects)) - 1
+    if isinstance(negatives, int) and not config.rated:
+        negatives = min(negatives, others)
+    return config.replace(phases=None, keep_checkpoints=0, negatives=negatives)
+
+
+def relation_rows(before: Dataset, reduced: Reduced, n_directions: int) -> FactIds:
+    """The former numbers of the relation rows that are left, with inverses."""
+    shifts = (before.inverse_offset * direction for direction in range(n_directions))
+    return np.concatenate([reduced.relations + shift for shift in shifts])
+
+
+def measure_distance(
+    trained: Trained, removed: FactIds, unlearned: Parameters, recipe: Recipe, events: Events
+) -> tuple[Distance, float]:
+    """How far rows are from retraining without the facts, and the seconds of retraining."""
+    start = time.perf_counter()
+    retrained = recipe.retrain(removed, events.should_stop)
+    seconds = time.perf_counter() - start
+    data, rated = trained.dataset, trained.config.rated
+    held_out = data.test if len(data.test) else data.valid
+    sides = ("object", "subject") if trained.config.inverse else ("object",)
+    asked, gone = _spaced(held_out, sides), _spaced(data.train[removed], ("object",))
+    n, predictions = len(asked), Predictions.of(trained, [*asked, *gone])
+    every = (trained.parameters, unlearned, retrained)
+    stands = [predictions.stand(rows) for rows in every]
+    value = "score" if rated else "probability"
+    before, after, truth = (each[value][:n] for each in stands)
+    apart = (np.abs(one - truth).mean() if n else None for one in (after, before))
+    first, second = (None if it is None else float(it) for it in apart)
+    qualities = (_quality(each, n, value, rated=rated) for each in stands)
+    return Distance(_row_distance(every), first, second, *qualities), seconds
+
+
+def _spaced(facts: Any, sides: Sequence[str]) -> list[Prediction]:
+    """Predictions of some facts, evenly spaced."""
+    chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _COMPARED)).astype(int))
+    triples = facts[chosen].tolist() if len(facts) else []
+    return [Prediction(s, r, o, asks) for asks in sides for s, r, o in triples]
+
+
+def _quality(standings: Standings, n: int, value: str, *, rated: bool) -> Quality:
+    ranks, removed = standings["rank"][:n], standings[value][n:]
+    mrr = None if rated or not n else float((1 / ranks).mean())
+    return Quality(mrr, float(removed.mean()) if len(removed) else None)
+
+
+def _row_distance(every: tuple[Parameters, Parameters, Parameters]) -> float:
+    before, after, truth = (_flat(rows) for rows in every)
+    return float(np.linalg.norm(after - truth) / (np.linalg.norm(before - truth) or 1.0))
+
+
+def _flat(rows: Parameters) -> Numbers:
+    return np.concatenate([np.asarray(array, np.float64).ravel() for array in rows])

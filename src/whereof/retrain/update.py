@@ -1,0 +1,152 @@
+"""Continue the training of a run with new facts, as the next phase of its recipe."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.data.dataset import Dataset
+from whereof.data.extend import Extended
+from whereof.errors import Interrupted, WhereofError
+from whereof.events import Advanced, Events, Note
+from whereof.explain.explanation import as_plain
+from whereof.registry import render
+from whereof.retrain.engine import Recipe
+from whereof.retrain.options import UpdateOptions
+from whereof.training.config import Phase, TrainConfig
+from whereof.training.fit import MakeTrainer
+from whereof.training.problem import Problem
+from whereof.training.results import Progress
+from whereof.training.trainer import Trainer, Training
+
+State = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class FromScratch:
+    """A run that was trained from scratch on all facts, to compare an update with."""
+
+    metrics: dict[str, Any]
+    seconds: float
+    """Includes metrics and the search for settings. An update does not repeat the search."""
+    training_seconds: float
+    """Of the steps alone."""
+
+
+@dataclass(frozen=True)
+class Updated:
+    """The result of an update: a run that continues another one with new facts."""
+
+    run: str
+    """The folder of the new run."""
+    n_added: int
+    n_known: int
+    """Number of given facts that the run already had."""
+    n_new_entities: int
+    n_new_relations: int
+    n_trained: int
+    """Number of facts that the new phase trains on, over all its epochs."""
+    n_replayed: int
+    """Number of earlier facts in each of its epochs."""
+    metrics_before: dict[str, Any]
+    """The metrics of the earlier run, on the same held-out facts."""
+    metrics: dict[str, Any]
+    seconds: float
+    training_seconds: float
+    """Of the steps alone."""
+    scratch: FromScratch | None
+    """The same data, trained from scratch; None unless you asked for a comparison."""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `whereof update --json` prints."""
+        return dict(as_plain(self))
+
+    def __str__(self) -> str:
+        """The update in words."""
+        return str(render("updated-words", self))
+
+
+def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> TrainConfig:
+    """The config of the updated run: that of the run, with one more phase."""
+    problem, data = recipe.problem, extended.dataset
+    config, n_added = problem.config, data.n_facts - len(problem.facts)
+    if config.rated:
+        raise WhereofError("a run that learned ratings cannot be updated; train again on all facts")
+    if config.optimizer == "adam" and config.schedule != "constant":
+        raise WhereofError(
+            f"a run with optimizer adam and schedule {config.schedule} cannot be updated; "
+            "train again on all facts"
+        )
+    if not n_added:
+        raise WhereofError("all of the new facts are in the run already; nothing to update")
+    earlier = problem.calendar.phases or (_phase_of(problem, recipe.n_facts),)
+    n_replayed = min(round(options.replay * n_added), len(problem.facts))
+    n_trained = options.epochs * (n_added + n_replayed)
+    sizes = data.n_facts, data.n_entities, data.n_relations
+    n_epochs = problem.calendar.n_epochs(recipe.n_facts) + options.epochs
+    return config.replace(
+        phases=(*earlier, Phase(*sizes, n_trained, n_replayed)),
+        epochs=n_epochs,
+        keep_checkpoints=0,
+        time_budget=None,
+    )
+
+
+def _phase_of(problem: Problem, n_trained: int) -> Phase:
+    """The whole training of a run as a phase."""
+    return Phase(len(problem.facts), problem.n_entities, problem.n_relations, n_trained)
+
+
+def progress_of(recipe: Recipe, history: list[dict[str, Any]], facts_per_second: float) -> Progress:
+    """The progress of a finished run, from which an update continues."""
+    n_epochs = recipe.problem.calendar.n_epochs(recipe.n_facts)
+    seconds = recipe.n_facts / max(facts_per_second, 1e-9)
+    return Progress(history=history[:n_epochs], facts=recipe.n_facts, seconds=seconds)
+
+
+def go_on_from(recipe: Recipe, state: State, trace: NDArray[Any] | None) -> MakeTrainer:
+    """A function that makes trainers, which continue the recipe's training with a new phase."""
+    before = _phase_of(recipe.problem, recipe.n_facts)
+
+    def make(problem: Problem, room: NDArray[Any] | None) -> Training:
+        if room is not None and trace is not None:
+            room[: len(trace)] = trace
+        trainer = Trainer(problem, room)
+        trainer.go_on(state, before)
+        return trainer
+
+    return make
+
+
+def replay_state(recipe: Recipe, rows: Any, events: Events) -> State:
+    """Repeat the training of a run that did not keep its optimizer state, and return the state."""
+    events.emit(
+        Note("this run does not contain the optimizer state, so its training is repeated first")
+    )
+    trainer, done = Trainer(recipe.problem), 0
+    while done < recipe.n_facts:
+        done += trainer.advance(min(recipe.n_facts - done, 1 << 14))
+        events.emit(Advanced(done, recipe.n_facts, "facts, training again"))
+        if events.should_stop():
+            raise Interrupted("interrupted; nothing was written")
+    same = (np.array_equal(*pair) for pair in zip(trainer.parameters(), rows, strict=True))
+    if not all(same):
+        raise WhereofError(
+            "the repeated training does not give the rows of the run, for example because the run "
+            "unlearned facts, or because this is another processor; train from scratch on all facts"
+        )
+    return trainer.snapshot()
+
+
+def counts_of(before: Dataset, extended: Extended) -> dict[str, int]:
+    """How many facts, entities and relations an update adds."""
+    after = extended.dataset
+    return {
+        "n_added": after.n_facts - before.n_facts,
+        "n_known": extended.n_known,
+        "n_new_entities": after.n_entities - before.n_entities,
+        "n_new_relations": after.n_relations - before.n_relations,
+    }

@@ -1,0 +1,188 @@
+"""Runs from elsewhere: saved, opened, and retrained by a function of the user's own."""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from trained import train
+
+import whereof
+from retrain.by_hand import EGYPT
+from whereof.models.scoring import Scorer
+from whereof.retrain.function import FunctionEngine
+from whereof.types import FactIds
+
+NEED_NO_TRACE = ("random", "gradient-dot", "gradient-cos", "influence-function", "criage")
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    return train(tmp_path_factory.mktemp("native") / "run", inverse=True)
+
+
+class Training:
+    """A training function that counts its calls: that of another run."""
+
+    def __init__(self, run: whereof.Run) -> None:
+        self.run, self.skipped = run, list[tuple[int, ...]]()
+
+    def __call__(self, skip: FactIds) -> tuple[Any, Any]:
+        self.skipped.append(tuple(skip.tolist()))
+        rows = self.run._recipe.retrain(skip)
+        return rows.entity_rows, rows.relation_rows
+
+
+def elsewhere(native: whereof.Run, retrain: Any = None, **changes: Any) -> whereof.Run:
+    """The same model as arrays."""
+    data = native.dataset
+    arrays = {
+        "model": native.config.model,
+        "entities": data.entities.names,
+        "relations": data.relations.names,
+        "facts": data.train,
+        "valid": data.valid,
+        "test": data.test,
+        "entity_rows": native.entity_rows,
+        "relation_rows": native.relation_rows,
+        "trace": native.trace,
+        "loss": native.config.loss,
+    }
+    return whereof.Run.from_arrays(**arrays | changes, retrain=retrain)
+
+
+def test_held_out_facts_are_measured_and_saved(native: whereof.Run, tmp_path: Path) -> None:
+    run = elsewhere(native, name="mine")
+    assert run.metrics == native.metrics
+    kept = run.save(tmp_path / "kept")
+    for each in (kept, whereof.Run.open(tmp_path / "kept", check=True)):
+        assert each.metrics == native.metrics
+        assert each.dataset.hash == native.dataset.hash
+        assert np.array_equal(each.trace, native.trace)  # type: ignore[arg-type]
+        info = each.info()
+        assert (info["dataset"], info["n_test"]) == ("mine", len(native.dataset.test))
+        assert "best_epoch" not in info
+    with pytest.raises(whereof.WhereofError, match="exists"):
+        run.save(tmp_path / "kept")
+
+
+@pytest.mark.parametrize("method", [*NEED_NO_TRACE, "rollback", "rollback-o"])
+def test_a_saved_run_explains_like_the_native_one(
+    native: whereof.Run, tmp_path: Path, method: str
+) -> None:
+    lacks = {} if method.startswith("rollback") else {"trace": None}
+    kept = elsewhere(native, **lacks).save(tmp_path / "kept")
+    found, wanted = (run.explain(*EGYPT, method=method, top=5).facts for run in (kept, native))
+    assert found == wanted
+
+
+def test_verify_calls_the_function_and_the_journal_keeps_what_it_returned(
+    native: whereof.Run, tmp_path: Path
+) -> None:
+    again = Training(native)
+    wanted = native.verify(*EGYPT, method="rollback", top=3, each=True)
+    kept = elsewhere(native, again).save(tmp_path / "kept")
+    found = kept.verify(*EGYPT, method="rollback", top=3, each=True)
+    assert (found.before, found.actual, found.each) == (wanted.before, wanted.actual, wanted.each)
+    assert found.control_matches_run
+    assert found.engine == "function"
+    assert again.skipped == [(), tuple(sorted(found.removed)), *((it,) for it in found.removed)]
+    again.skipped.clear()
+    opened = whereof.Run.open(tmp_path / "kept", retrain=again)
+    assert opened.verify(*EGYPT, method="rollback", top=3, each=True).actual == wanted.actual
+    assert again.skipped == []
+
+
+@pytest.mark.parametrize("method", ["verified", "retrain"])
+def test_methods_that_retrain_call_the_function(native: whereof.Run, method: str) -> None:
+    again = Training(native)
+    run = elsewhere(native, again)
+    asked = {"method": method, "budget": 5, "top": 3, "relation": EGYPT[1]}
+    asked = {name: it for name, it in asked.items() if method == "verified" or name != "budget"}
+    found, wanted = (each.explain(*EGYPT, **asked) for each in (run, native))
+    if method == "retrain":  # of native, unrolled nominates other candidates
+        assert [it.influence for it in found.facts] == [it.influence for it in wanted.facts]
+    assert not found.estimate
+    n_calls = len(again.skipped)
+    assert n_calls > 1
+    run.explain(*EGYPT, **asked)
+    assert len(again.skipped) == n_calls  # a run in memory has a journal too
+
+
+def test_smallest_and_evaluate_call_the_function(native: whereof.Run) -> None:
+    again = Training(native)
+    run = elsewhere(native, again)
+    found, wanted = (it.smallest(*EGYPT, budget=20, method="rollback") for it in (run, native))
+    assert (found.facts, found.actual) == (wanted.facts, wanted.actual)
+    assert len(again.skipped) > 1
+    rates = [each.evaluate(methods="rollback", k="1", limit=2).removal for each in (run, native)]
+    assert rates[0] == rates[1]
+
+
+def test_a_model_of_its_own_is_scored_by_itself(native: whereof.Run) -> None:
+    """A retrained model may bring its scoring function: here one that doubles every score."""
+    scorer = Scorer(native.model, 2 * native.entity_rows, native.relation_rows)
+    run = elsewhere(native, lambda skip: scorer)
+    (control,) = [each.standings[0] for each in run.retrain([], [EGYPT]) if each.standings]
+    assert control.score == pytest.approx(4 * run.explain(*EGYPT).prediction.score, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda rows: (rows[0][:3], rows[1]), r"entity_rows of shape \(3, 6\); this run has"),
+        (lambda rows: (np.full_like(rows[0], np.nan), rows[1]), "diverged"),
+        (lambda rows: rows[0], "relation_rows of shape"),
+        (lambda rows: (*rows, rows[0]), "returned 3 values; return entity rows and"),
+        (lambda rows: ("a", "b"), "returned str; return arrays of rows"),
+    ],
+)
+def test_what_the_function_returns_is_checked(
+    native: whereof.Run, returned: Callable[[Any], Any], said: str
+) -> None:
+    rows = (native.entity_rows, native.relation_rows)
+    run = elsewhere(native, lambda skip: returned(rows))
+    with pytest.raises(whereof.WhereofError, match=said):
+        run.verify(*EGYPT, top=2)
+
+
+def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run) -> None:
+    run = elsewhere(native, Training(native))
+    for call, said in (
+        (lambda: elsewhere(native).verify(*EGYPT), "pass your own training function"),
+        (lambda: run.verify(*EGYPT, seeds=2), "cannot be trained with another seed"),
+        (lambda: run.verify(*EGYPT, engine="ray"), "called in this process"),
+        (lambda: run.sufficient(*EGYPT), "can only leave facts out"),
+        (lambda: run.unlearn([1]), "so unlearn cannot continue from it"),
+        (lambda: run.update({"subject": ["egypt"]}), "so update cannot continue from it"),
+        (lambda: run.evaluate(protocols="theory", limit=2), "did not record norms"),
+    ):
+        with pytest.raises(whereof.WhereofError, match=said) as caught:
+            call()  # type: ignore[no-untyped-call]
+        assert "\n" not in str(caught.value)
+
+
+def test_a_journal_belongs_to_the_code_of_the_function() -> None:
+    def one(skip: FactIds) -> int:
+        return 1
+
+    def two(skip: FactIds) -> int:
+        return 2
+
+    first, same, second = one, one, two
+    second.__qualname__ = one.__qualname__
+    for wrapped in (lambda it: it, passed_on, partial):
+        names = [FunctionEngine(wrapped(it)).identity for it in (first, same, second)]
+        assert names[0] == names[1] != names[2]
+
+
+def passed_on(function: Callable[[FactIds], int]) -> Callable[[FactIds], int]:
+    """A function as an integration passes it on."""
+
+    @wraps(function, updated=())
+    def again(skip: FactIds) -> int:
+        return function(skip)
+
+    return again

@@ -1,0 +1,159 @@
+"""Updates: training goes on, and training through all phases again gives the same bits."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from listening import Recorded, stopping
+from trained import outcome, train_ratings
+
+import whereof
+from whereof.errors import Interrupted, WhereofError
+from whereof.run.folder import RunFolder
+
+SMALL: dict[str, Any] = {"dim": 6, "epochs": 3, "search": False, "test_fraction": 0.05}
+STEADY = SMALL | {"accumulator": 0.1}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "adagrad": STEADY,
+    "sgd, distance": SMALL | {"model": "transe", "optimizer": "sgd"},
+    "adam, file order": SMALL | {"optimizer": "adam", "order": "file", "credit": "step"},
+    "batches, all negatives": SMALL
+    | {"optimizer": "adam-lazy", "batch_size": 8, "negatives": "all"},
+    "unit rows, one direction": SMALL | {"constraint": "unit", "inverse": False},
+    "angles": SMALL | {"model": "rotate"},
+    "negatives from entities": SMALL | {"negatives_from": "entities", "trace": False},
+}
+NEW = [("atlantis", "embassy", "usa"), ("atlantis", "newrelation", "uk"), ("uk", "embassy", "cuba")]
+
+
+@pytest.fixture(scope="module")
+def facts() -> list[tuple[str, ...]]:
+    data = whereof.read("nations")
+    names = [data.fact_names(fact) for fact in data.train]
+    return [name for name in names if "burma" not in name and name[1] != "embassy"]
+
+
+def frame(facts: Any) -> pd.DataFrame:
+    return pd.DataFrame(facts, columns=["s", "r", "o"])
+
+
+def same(run: whereof.Run) -> bool:
+    """Whether training again through all phases gives the rows of a run."""
+    rows = run._recipe.retrain(np.zeros(0, np.int64))
+    stored = zip(rows, run.parameters, strict=True)
+    return all(np.array_equal(one, other) for one, other in stored)
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_training_again_gives_the_same_bits(
+    tmp_path: Path, facts: list[tuple[str, ...]], settings: dict[str, Any]
+) -> None:
+    run = whereof.train(frame(facts[:300]), out=tmp_path / "run", **settings)
+    before = (tmp_path / "run" / "manifest.json").read_bytes()
+    found = run.update(frame([*facts[300:320], *NEW]), out=tmp_path / "new", epochs=2, replay=2)
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == before
+    updated = whereof.Run.open(tmp_path / "new")
+    assert (found.n_added, found.n_known, found.n_replayed) == (23, 0, 46)
+    assert found.n_new_entities >= 1
+    assert found.n_new_relations >= 2
+    assert found.n_trained == 2 * (23 + 46)
+    assert updated.dataset.n_facts == run.dataset.n_facts + 23
+    assert same(updated)
+    assert not np.array_equal(updated.entity_rows[: len(run.entity_rows)], run.entity_rows)
+    updated.update(frame(facts[320:330]), out=tmp_path / "again", epochs=1)
+    assert same(whereof.Run.open(tmp_path / "again"))
+
+
+@pytest.fixture(scope="module")
+def updated(tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, ...]]) -> whereof.Run:
+    folder = tmp_path_factory.mktemp("updated")
+    run = whereof.train(frame(facts[:300]), out=folder / "run", **STEADY)
+    run.update(frame([*facts[300:320], *NEW]), out=folder / "new", epochs=3)
+    return whereof.Run.open(folder / "new")
+
+
+def test_explanations_cover_old_and_new_facts(updated: whereof.Run) -> None:
+    n_old = updated.config.phases[0].n_facts
+    for method in ("rollback", "unrolled"):
+        found = updated.explain("atlantis", "embassy", "usa", method=method, top=None)
+        assert not found.notes  # the replay is the run
+        ids = {fact.fact_id for fact in found.facts if fact.influence}
+        assert any(fact_id < n_old for fact_id in ids)
+        assert any(fact_id >= n_old for fact_id in ids)
+    assert found.facts[0].subject == "atlantis"
+
+
+def test_estimates_of_the_sweep_are_close_to_retraining(updated: whereof.Run) -> None:
+    names = ("uk", "embassy", "cuba")
+    n_old, n_all = updated.config.phases[0].n_facts, updated.dataset.n_facts
+    facts = [*range(0, n_old, 25), *range(n_old, n_all)]
+    control, *without = updated.retrain([[fact] for fact in facts], [names], threads=1)
+    assert control.standings is not None
+    falls = [control.standings[0].probability - it.standings[0].probability for it in without]
+    why = updated.explain(*names, method="unrolled", top=None)
+    influence = {fact.fact_id: fact.influence for fact in why.facts}
+    estimates = [influence.get(fact, 0.0) for fact in facts]
+    assert np.corrcoef(falls, estimates)[0, 1] > 0.9
+
+
+def test_verdicts_and_other_seeds_repeat_the_phases(updated: whereof.Run) -> None:
+    found = updated.verify("atlantis", "embassy", "usa", top=2, seeds=2, threads=1)
+    assert found.control_matches_run
+    assert [seed.control_matches_run for seed in found.seeds] == [True, True]
+    assert found.actual.value < found.before.value
+
+
+def test_an_interrupted_update_resumes_to_the_same_bits(
+    tmp_path: Path, facts: list[tuple[str, ...]]
+) -> None:
+    run, new = whereof.train(frame(facts[:300]), out=tmp_path / "run", **STEADY), frame(facts[300:])
+    run.update(new, out=tmp_path / "whole")
+
+    with pytest.raises(Interrupted, match="whereof train --resume"):
+        run.update(new, out=tmp_path / "cut", events=stopping(3))
+    whereof.resume(tmp_path / "cut")
+    assert outcome(tmp_path / "cut") == outcome(tmp_path / "whole")
+
+
+def test_a_run_that_kept_no_state_is_trained_again_first(
+    tmp_path: Path, facts: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, events = whereof.train(frame(facts[:300]), out=tmp_path / "run", **STEADY), Recorded()
+    run.update(frame(facts[300:310]), out=tmp_path / "one")
+    monkeypatch.setattr(RunFolder, "read_state", lambda self: None)
+    run.update(frame(facts[300:310]), out=tmp_path / "two", events=events)
+    assert outcome(tmp_path / "one") == outcome(tmp_path / "two")
+    assert any("does not contain the optimizer state" in note for note in events.notes)
+
+
+def test_the_comparison_trains_on_all_facts(tmp_path: Path, facts: list[tuple[str, ...]]) -> None:
+    run = whereof.train(frame(facts[:300]), out=tmp_path / "run", **STEADY)
+    found = run.update(frame(facts[300:320]), out=tmp_path / "new", compare=True)
+    assert found.scratch is not None
+    scratch = whereof.Run.open(tmp_path / "new" / "siblings" / "from-scratch")
+    assert scratch.dataset.hash == whereof.Run.open(tmp_path / "new").dataset.hash
+    assert found.scratch.metrics == scratch.metrics
+    assert "trained from scratch on all facts it is" in str(found)
+
+
+def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) -> None:
+    run = whereof.train(frame(facts[:100]), out=tmp_path / "run", **STEADY)
+    with pytest.raises(WhereofError, match="all of the new facts are in the run already"):
+        run.update(frame([run.dataset.fact_names(run.dataset.train[0])]), out=tmp_path / "new")
+    with pytest.raises(WhereofError, match="is not a file of facts"):
+        run.update(tmp_path / "nowhere.tsv", out=tmp_path / "new")
+    with pytest.raises(WhereofError, match="exists; choose another folder"):
+        run.update(frame(NEW), out=tmp_path / "run")
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "ratings").mkdir()
+    rated = train_ratings(tmp_path / "ratings", 3)
+    new = pd.DataFrame([("u0", "m3", 1.0)], columns=["user", "item", "stars"])
+    with pytest.raises(WhereofError, match="facts with ratings cannot be added"):
+        rated.update(new, out=tmp_path / "new", columns="user,item")
+
+
+def test_an_updated_run_is_not_trained_with_gifts(updated: whereof.Run) -> None:
+    with pytest.raises(WhereofError, match="an updated run cannot be retrained with added facts"):
+        updated.sufficient("uk", "embassy", None, budget=4)
