@@ -15,7 +15,7 @@ import whereof
 from whereof.evaluate.evaluation import plain
 from whereof.evaluate.sample import Retraining
 from whereof.evaluate.statistics import randomisation_p
-from whereof.run.files import find_evaluations
+from whereof.run.files import find_evaluations, read_sealed_line
 
 SMALL: dict[str, Any] = {"limit": 5, "k": "1,3", "removals": 3}
 
@@ -33,8 +33,8 @@ def run(trained: Path, tmp_path: Path) -> whereof.Run:
 
 def journal(folder: Path) -> list[str]:
     """The removed facts of every retraining in a run's journal."""
-    texts = [path.read_text() for path in folder.glob("retrained/*.jsonl")]
-    return [json.loads(line)["removed"] for line in "\n".join(texts).split("\n") if line]
+    texts = [path.read_bytes() for path in folder.glob("retrained/*.jsonl")]
+    return [read_sealed_line(line)["removed"] for line in b"".join(texts).split(b"\n") if line]
 
 
 def figures(found: whereof.Evaluation) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def test_a_run_that_cannot_be_retrained_says_so() -> None:
         entity_rows=rows,
         relation_rows=rows[:1],
     )
-    with pytest.raises(whereof.WhereofError, match="a run from arrays cannot be retrained"):
+    with pytest.raises(whereof.WhereofError, match="other software trained this run"):
         run.evaluate(seeds=2)
 
 

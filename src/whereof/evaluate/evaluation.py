@@ -31,7 +31,8 @@ from whereof.evaluate.variant import find_variant
 from whereof.events import Foreseen
 from whereof.predict.predictions import stand_alike
 from whereof.retrain.retrainer import Case
-from whereof.table import Column, Table
+from whereof.run.files import check_seal
+from whereof.table import Column, Table, Tabular, table_from
 from whereof.units import count, show
 
 _REMEDY = "give a file that `whereof evaluate --json` printed"
@@ -53,7 +54,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """What all protocols found. Each field of a protocol is an attribute: `found.removal`."""
 
     run: str
@@ -102,6 +103,22 @@ class Evaluation:
         own = {name: value for name, value in vars(self).items() if name not in _APART}
         return dict(plain(own | no_results() | self.results))
 
+    def to_arrow(self, part: str | None = None) -> Any:
+        """An Arrow table of one part of the document, such as removal: a row for each of its rows.
+
+        Without `part`, it is the first part of the first protocol. `retrainings` has one row per
+        prediction and retraining; an evaluation that was read from a file does not have it.
+        """
+        names = [name for each in self._ran for name in each.fields]
+        rows = {name: self.results[name] for name in names if self.results.get(name)}
+        rows |= {"retrainings": self.retrainings} if self.retrainings else {}
+        if not rows:
+            raise WhereofError("this evaluation has no results")
+        found = rows.get(part or next(iter(rows)))
+        if found is None:
+            raise registry.unknown("part", str(part), rows)
+        return table_from(plain(found if isinstance(found, tuple) else [found]))
+
     @classmethod
     def from_dict(cls, document: Any, name: str = "the evaluation") -> "Evaluation":
         """An evaluation from its document; `name` says where that comes from."""
@@ -119,7 +136,9 @@ class Evaluation:
     def read(cls, path: Path) -> "Evaluation":
         """An evaluation from a JSON file."""
         try:
-            return cls.from_dict(json.loads(path.read_text(encoding="utf-8")), str(path))
+            document = json.loads(path.read_text(encoding="utf-8"))
+            check_seal(path, document)
+            return cls.from_dict(document, str(path))
         except OSError as error:
             raise WhereofError(f"{path}: {error.strerror or error}") from None
         except ValueError as error:
@@ -180,8 +199,7 @@ class Evaluation:
         if suite := self._suite:
             yield _section(suite, self)
             return
-        order = {name: number for number, name in enumerate(self.options.get("protocols", ()))}
-        for each in sorted(self._ran, key=lambda each: order.get(each.name, len(order))):
+        for each in self._ran:
             yield _section(each, self)
         if self.explain_seconds:
             columns = Column("method", "method"), Column("seconds", "time", "seconds")
@@ -194,7 +212,10 @@ class Evaluation:
 
     @property
     def _ran(self) -> list[Protocol]:
-        return [each for each in protocols() if any(map(self.results.get, each.fields))]
+        """The protocols with results, in the requested order."""
+        order = {name: number for number, name in enumerate(self.options.get("protocols", ()))}
+        ran = [each for each in protocols() if any(map(self.results.get, each.fields))]
+        return sorted(ran, key=lambda each: order.get(each.name, len(order)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from whereof.data.dataset import Dataset
 from whereof.data.indexes import KnownAnswers
 from whereof.events import Advanced, Events, Note
 from whereof.models.match import MATCH_IDS, score_rows
-from whereof.models.scoring import Scorer
+from whereof.models.scoring import Scorer, score_all
 from whereof.training.config import TrainConfig
 from whereof.training.results import Validation
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers
@@ -168,9 +168,10 @@ class SplitEvaluator:
     ) -> Numbers:
         """(n, n_filters) ranks of objects (or subjects) without those known from some splits."""
         facts = self._turn(facts, reverse)
-        queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION])
+        own = scorer.model.score is not None
+        queries = scorer.queries(facts[:, SUBJECT], facts[:, RELATION], "float64" if own else None)
         candidates = self.dataset.subjects if reverse else self.dataset.objects
-        ids, kind = np.arange(candidates.start, candidates.stop), MATCH_IDS[scorer.model.match]
+        ids, kind = np.arange(candidates.start, candidates.stop), MATCH_IDS.get(scorer.model.match)
         known = [self._known(splits, reverse) for splits in filters]
         flat = np.concatenate([each.flat for each in known])
         starts = np.cumsum([0, *(len(each.flat) for each in known[:-1])])
@@ -181,6 +182,13 @@ class SplitEvaluator:
         def rank(start: int) -> None:
             block = slice(start, start + _BLOCK)
             spanned, targets = (flat, spans[block]), facts[block, OBJECT]
+            if own:
+                mine = np.repeat([[candidates.start, candidates.stop]], len(targets), axis=0)
+                found = score_all(scorer.model, queries[block], scorer.entity_rows, mine)
+                _rank_scores(
+                    found, targets - candidates.start, candidates.start, spanned, ranks[block]
+                )
+                return
             scores, rows = np.empty(len(ids), scorer.entity_rows.dtype), scorer.entity_rows
             _rank_block(kind, queries[block], rows, ids, targets, spanned, scores, ranks[block])
 
@@ -222,6 +230,19 @@ def new_facts(dataset: Dataset, split: str) -> Facts:
     both = (each.astype(np.int64) for each in (facts, np.concatenate(earlier)))
     pairs, seen = (each[:, SUBJECT] << 32 | each[:, OBJECT] for each in both)
     return facts[~np.isin(pairs, seen)]
+
+
+def _rank_scores(
+    scores: Numbers, targets: Any, first: int, known: tuple[Any, Any], ranks: Numbers
+) -> None:
+    """Fill ranks (n, n_filters) of targets from (n, n_candidates) scores, as `_rank_block` does."""
+    flat, spans = known
+    for i, target in enumerate(targets.tolist()):
+        beats = (scores[i] > scores[i, target]) + (scores[i] == scores[i, target]) / 2
+        beats[target] = 0
+        for column in range(ranks.shape[1]):
+            start, stop = spans[i, column]
+            ranks[i, column] = 1 + beats.sum() - beats[flat[start:stop] - first].sum()
 
 
 @kernel

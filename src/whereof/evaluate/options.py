@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from whereof import registry
@@ -209,3 +210,52 @@ def _size(word: str) -> int | str:
     if word != "all" and (not word.isdecimal() or int(word) < 1):
         raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, separated by commas")
     return word if word == "all" else int(word)
+
+
+@dataclass(frozen=True)
+class AuditOptions(Settings):
+    """What an audit looks at. Values are checked on creation."""
+
+    ranking: str = choice(
+        "loss-without",
+        "how to rank suspicious facts",
+        "Audit",
+        "loss-without self-influence loss score degree",
+    )
+    method: str | None = choice(
+        None,
+        "how to estimate influence on held-out facts  [default: as in explain]",
+        "Audit",
+        registry=registry.METHODS,
+    )
+    split: str = choice("test", "split of the held-out facts", "Audit", "test valid")
+    limit: int | str = number(
+        500, "number of held-out facts, evenly spaced, or all", "Audit", 1, word="all"
+    )
+    by: _Words | None = choice(
+        None,
+        "add up influences by relation, entity, source or group, separated by commas  "
+        "[default: all that the data has]",
+        "Audit",
+    )
+    groups: str | Path | dict | None = choice(  # type: ignore[type-arg]
+        None, "groups of entities: a file with two columns, entity and group", "Audit"
+    )
+    top: int | str = number(
+        10, "number of facts and groups to list, or all", "Audit", 1, word="all"
+    )
+    verify: bool = choice(
+        False, "retrain without the listed facts and without each listed group", "Audit"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        words = _listed("by", self.by) or ()
+        _check_known("grouping", words, ("relation", "entity", "source", "group"))
+        if self.by is not None:
+            object.__setattr__(self, "by", words)
+
+    @property
+    def kinds(self) -> tuple[str, ...] | None:
+        """The ways to group facts; None for all that the data has."""
+        return None if self.by is None else tuple(self.by)

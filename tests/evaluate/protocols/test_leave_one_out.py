@@ -29,7 +29,7 @@ from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocols.leave_one_out import Truth, _share_of_best
 from whereof.evaluate.sample import Sample
 from whereof.predict.prediction import Prediction
-from whereof.run.files import find_evaluations
+from whereof.run.files import find_evaluations, read_sealed
 
 METHODS = ("rollback", "rollback-o", "random", "gradient-dot")
 ALL = EvaluateOptions(protocols="leave-one-out", methods=METHODS)
@@ -95,7 +95,7 @@ def test_matrices_are_kept_in_the_run_with_what_their_columns_are(tmp_path: Path
     assert run.path is not None
     found = run.evaluate(protocols="leave-one-out", methods="random", seeds=2, limit=4)
     (kept,) = find_evaluations(run.path)
-    document = json.loads(kept.read_text())
+    document = read_sealed(kept)
     assert [each["seed"] for each in document["true_influences"]] == [5, 6]
     for each, mine in zip(document["true_influences"], found.true_influences, strict=True):
         matrix = np.load(kept.with_name(f"{kept.stem}-seed-{each['seed']}.npy"))

@@ -241,9 +241,10 @@ def _rates(retrainer: Retrainer) -> Numbers:
     """(n_steps,) the rate of every step, up to the epoch that was kept."""
     recipe, problem = retrainer.recipe, retrainer.recipe.problem
     timeline = problem.timeline()
-    n_epochs, n_more = divmod(recipe.n_facts, len(problem.facts))
+    last = problem.calendar.n_epochs(recipe.n_facts) - 1
+    n_more = recipe.n_facts - problem.calendar.before(last)
     n_last = math.ceil(n_more / problem.config.batch_size) * problem.n_directions
-    n_steps = n_epochs * timeline.updates_per_epoch + n_last
+    n_steps = timeline.updates_before(last) + n_last
     return timeline.rates(np.arange(n_steps))
 
 

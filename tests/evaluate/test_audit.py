@@ -1,0 +1,164 @@
+"""An audit adds up what explanations say of every held-out fact, and checks it by retraining."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from explain.helpers import random_run
+from trained import FAST, train, train_ratings
+
+import whereof
+from whereof.errors import WhereofError
+
+STEADY = {"epochs": 8, "inverse": True, "optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1}
+LIMIT = 6
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    return train(tmp_path_factory.mktemp("audit") / "run", **STEADY)
+
+
+def goals(run: whereof.Run) -> list[tuple[tuple[Any, ...], str, str, bool]]:
+    """The held-out facts of an audit: names, side, strongest rival, and whether it wins."""
+    data, found = run.dataset, []
+    chosen = np.linspace(0, len(data.test) - 1, LIMIT).astype(int)
+    for asks in ("object", "subject"):
+        for fact in data.test[chosen]:
+            subject, relation, object_ = data.fact_names(fact)
+            true = object_ if asks == "object" else subject
+            query = (subject, relation, None) if asks == "object" else (None, relation, object_)
+            answers = run.predict(*query, top=None, new=True).answers
+            rival = next(answer for answer in answers if answer.entity != true)
+            wrong = answers[0].entity != true
+            found.append(((subject, relation, object_), asks, rival.entity, wrong))
+    return found
+
+
+def influences(run: whereof.Run, method: str, goal: Any) -> np.ndarray[Any, Any]:
+    names, asks, rival, _ = goal
+    why = run.explain(*names, asks=asks, instead_of=rival, method=method, top=None)
+    found = np.zeros(run.dataset.n_facts)
+    for fact in why.facts:
+        found[fact.fact_id] = fact.influence
+    return found
+
+
+@pytest.mark.parametrize("method", ["rollback", "unrolled"])
+def test_influences_are_added_up(run: whereof.Run, method: str) -> None:
+    found = run.audit(method=method, limit=LIMIT, top="all")
+    each = [influences(run, method, goal) for goal in goals(run)]
+    wrong = [goal[3] for goal in goals(run)]
+    blame = -sum(it for it, is_wrong in zip(each, wrong, strict=True) if is_wrong)
+    every = np.sum(each, axis=0)
+    assert found.held_out is not None
+    assert (found.held_out.n_predictions, found.held_out.n_wrong) == (2 * LIMIT, sum(wrong))
+    assert len(found.blamed) == (blame > 0).sum()
+    scale = np.abs(every).max()
+    for fact in found.blamed[::50]:
+        assert fact.blame == pytest.approx(blame[fact.fact_id], abs=1e-4 * scale)
+        assert fact.influence == pytest.approx(every[fact.fact_id], abs=1e-4 * scale)
+    assert [it.blame for it in found.blamed] == sorted(it.blame for it in found.blamed)[::-1]
+    if method == "unrolled":  # a sum; rollback removes a group as a whole
+        mine = run.dataset.train[:, 1] == run.dataset.relations.find("embassy")
+        (group,) = [it for it in found.groups if (it.kind, it.name) == ("relation", "embassy")]
+        assert group.n_facts == mine.sum()
+        wanted = every[mine].sum() / (2 * LIMIT)
+        assert group.influence == pytest.approx(wanted, rel=1e-3, abs=1e-6)
+
+
+def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:
+    found = run.audit(method="rollback", limit=LIMIT, top="all")
+    largest = np.max([influences(run, "rollback", goal) for goal in goals(run)], axis=0)
+    assert [fact.fact_id for fact in found.idle] == np.flatnonzero(largest < 0.01).tolist()
+    assert found.n_idle == len(found.idle) > 0
+
+
+def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:
+    found = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
+    assert {it.kind for it in found.groups} == {"relation"}
+    assert [it.kind for it in found.verified] == ["suspicious", "blamed"]
+    again = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
+    assert again.groups == found.groups
+    assert all(it.actual is not None for it in (*found.groups, *found.verified))
+
+
+def test_actual_influence_is_that_of_retraining(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", **STEADY | {"inverse": False})
+    found = run.audit(limit=LIMIT, top=1, by="relation", verify=True, threads=1)
+    (group,) = found.groups
+    ids = np.flatnonzero(run.dataset.train[:, 1] == run.dataset.relations.find(group.name))
+    data = run.dataset
+    chosen = np.linspace(0, len(data.test) - 1, LIMIT).astype(int)
+    asked = [data.fact_names(fact) for fact in data.test[chosen]]
+    rivals = []
+    for subject, relation, true in asked:
+        answers = run.predict(subject, relation, top=None, new=True).answers
+        best = next(answer.entity for answer in answers if answer.entity != true)
+        rivals.append((subject, relation, best))
+    control, without = run.retrain([ids.tolist()], [*asked, *rivals], threads=1)
+    margins = [
+        np.mean([one.score - two.score for one, two in zip(it[:LIMIT], it[LIMIT:], strict=True)])
+        for it in (control.standings, without.standings)
+    ]
+    assert group.actual == pytest.approx(margins[0] - margins[1])
+    ranks = [it.rank for it in without.standings[:LIMIT]]
+    assert group.mrr == pytest.approx(np.mean([1 / rank for rank in ranks]))
+
+
+def test_sources_and_groups_of_entities(tmp_path: Path) -> None:
+    lines = ["subject\trelation\tobject\tsource\n"]
+    for i in range(40):
+        lines.append(f"e{i % 10}\tr{i % 3}\te{(i * 7 + 1) % 10}\t{'web' if i % 4 else 'hand'}\n")
+    (tmp_path / "facts.tsv").write_text("".join(lines))
+    settings: dict[str, Any] = FAST | {"validate_every": 0, "test_fraction": 0.2, "negatives": 3}
+    data = tmp_path / "facts.tsv"
+    run = whereof.train(data, out=tmp_path / "run", source="source", **settings)
+    groups = {f"e{i}": "even" if i % 2 == 0 else "odd" for i in range(10)}
+    found = run.audit(by="source,group", groups=groups, method="rollback")
+    sizes = {(it.kind, it.name): it.n_facts for it in found.groups}
+    assert sizes["source", "hand"] + sizes["source", "web"] == run.dataset.n_facts
+    ends = run.dataset.train[:, [0, 2]]
+    names = np.array([int(name[1:]) for name in run.dataset.entities.names])[ends]
+    assert sizes["group", "odd"] == (names % 2 == 1).any(axis=1).sum()
+    (tmp_path / "groups.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in groups.items()))
+    assert run.audit(by=["group"], groups=tmp_path / "groups.tsv").groups == tuple(
+        it for it in found.groups if it.kind == "group"
+    )
+
+
+def test_ratings(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, 20)
+    found = run.audit(method="rollback")
+    assert found.held_out is None  # too few facts to hold some out
+    assert found.suspicious[0].probability is None
+    assert found.suspicious[0].suspicion >= found.suspicious[1].suspicion
+    assert "split test has no facts" in found.notes[0]
+
+
+def test_a_run_from_arrays_is_audited_without_retraining() -> None:
+    run = random_run("complex")
+    found = run.audit(top=3)
+    assert len(found.suspicious) == 3
+    with pytest.raises(WhereofError, match="other software trained this run"):
+        run.audit(verify=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "source"}, "by source requires a column of sources"),
+        ({"by": "group"}, "by group requires groups of entities"),
+        ({"by": "relations"}, "unknown grouping 'relations'; did you mean 'relation'"),
+        ({"method": "random"}, "audit requires method rollback or unrolled, not random"),
+        (
+            {"method": "gradient-dot"},
+            "audit requires method rollback or unrolled, not gradient-dot",
+        ),
+        ({"groups": {"nowhere": "a"}}, "unknown entity 'nowhere'"),
+    ],
+)
+def test_bad_input(run: whereof.Run, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(WhereofError, match=message):
+        run.audit(limit=2, **options)
