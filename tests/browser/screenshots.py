@@ -123,6 +123,11 @@ def main() -> None:
         if options.runs is None:
             whereof.train("nations", out=runs / "nations").evaluate(protocols=["steadiness"])
             whereof.train("movielens-100k", out=runs / "movielens")
+        for subject, relation in (
+            ("india", "students"),
+            ("burma", "treaties"),
+        ):  # stored in the run
+            whereof.Run.open(runs / "nations").explain(subject, relation, "usa", method="unrolled")
         os.chdir(runs)  # pages show the path of a run
         with served.serving(Path("nations"), Path("movielens")) as address:
             for name in options.names:

@@ -1,5 +1,6 @@
 """When something fails, the page says so in its place, and goes on."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -41,10 +42,10 @@ def test_a_list_that_fails_says_why(failing: Page) -> None:
     expect(failing.locator("#list").get_by_role("alert")).to_have_text("no trace")
 
 
-def test_a_graph_that_cannot_be_drawn(failing: Page) -> None:
+def test_a_graph_whose_script_fails_stays_a_picture(failing: Page) -> None:
     failing.route("**/graph.js*", lambda route: route.abort())
     failing.goto("/runs/nations/why?subject=india&relation=students&object=usa&method=rollback")
-    expect(failing.locator("#graph")).to_contain_text("cannot be drawn")
+    expect(failing.locator("#graph svg")).to_contain_text("usa")  # the picture stays
     failing.locator("table.facts input[type=checkbox]").first.uncheck()
     expect(failing.locator("#whatif .estimate")).to_be_visible()
 
@@ -89,3 +90,6 @@ def test_what_if_on_a_page_of_retrained_facts(page: Page) -> None:
     expect(page.get_by_text("These numbers are measured by retraining")).to_be_visible()
     page.locator("table.facts input[type=checkbox]").first.uncheck()
     expect(page.locator("#whatif .estimate")).to_be_visible()
+    with page.expect_download() as download:
+        page.locator(".downloads").get_by_text("JSON", exact=True).click()
+    assert json.loads(download.value.path().read_text())["method"] == "verified"

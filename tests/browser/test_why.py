@@ -81,8 +81,53 @@ def test_the_card_of_an_entity(why: Why) -> None:
     expect(card).to_be_hidden()
 
 
-def test_a_slower_method_is_computed_while_the_page_waits(why: Why) -> None:
-    page = why(run="copy")
+def test_the_address_keeps_an_open_card(why: Why) -> None:
+    page = why()
+    card = page.get_by_role("dialog")
+    page.locator("h1 a.entity").first.click()
+    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    page.reload()
+    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    assert "card" not in page.url
+
+
+def test_a_closer_estimate_comes_by_itself_and_leaves_the_reader_alone(why: Why) -> None:
+    page = why("", run="copy")
+    current = page.locator(".methods [aria-current]")
+    expect(current).to_contain_text("rollback")
+    expect(page.locator("#closer progress")).to_be_visible()
+    box = page.locator("table.facts input[type=checkbox]").nth(2)
+    name, fact = box.get_attribute("aria-label"), facts(page)[2]
+    box.focus()
+    page.keyboard.press("Space")
+    page.locator("[data-filter=relation]").focus()
+    box.focus()
+    expect(current).to_contain_text("unrolled")
+    expect(page.locator("#closer progress")).to_have_count(0)
+    expect(page.locator("tr.removed")).to_have_count(1)
+    expect(page.locator(f"tr[data-fact='{fact}'] input")).to_be_focused()
+    expect(page.locator("#whatif .estimate")).to_be_visible()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == name
+    page.reload()
+    expect(current).to_contain_text("unrolled")  # stored in the run
+    expect(page.locator("#closer")).to_be_empty()
+
+
+def test_a_closer_estimate_leaves_an_open_card_open(page: Page) -> None:
+    page.goto("/runs/copy/why?subject=india&relation=students&object=uk")
+    page.locator("h1 a.entity").first.click()
+    card = page.get_by_role("dialog")
+    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    expect(page.locator(".methods [aria-current]")).to_contain_text("unrolled")
+    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    assert "card=india" in page.url
+
+
+def test_a_slower_method_is_computed_while_the_page_shows_a_quick_one(why: Why) -> None:
+    page = why(run="copy", more="&method=rollback&asks=subject")
+    expect(page.locator("#closer")).to_be_empty()  # the reader chose rollback
     page.get_by_role("navigation", name="Method").get_by_role("link", name="unrolled").click()
     current = page.locator(".methods [aria-current]")
     expect(current).to_contain_text("unrolled")

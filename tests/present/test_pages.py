@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,14 +17,15 @@ from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.explain.explanation import Explanation, MethodCost
 from whereof.predict.answers import Answer, Answers
 from whereof.present.html import Site
-from whereof.present.pages.ask import LISTS, Question, ask_page
+from whereof.present.names import Words, short_relation
+from whereof.present.pages.address import AskAddress, WhyAddress
+from whereof.present.pages.ask import LISTS, ask_page
 from whereof.present.pages.jobs import JobView, jobs_page
-from whereof.present.pages.layout import graph_layout
+from whereof.present.pages.layout import graph_layout, layout_svg
 from whereof.present.pages.runs import runs_page
-from whereof.present.pages.why import RETRAININGS, Asked, Reasons, why_page
-from whereof.present.pages.words import Words, short_relation
+from whereof.present.pages.why import RETRAININGS, Reasons, why_page
 
-SITE = Site("toy", "toy", "why")
+SITE = Site("toy", "why")
 TURNED = "\u202eevil\u200f"
 """A name that turns the direction of what follows."""
 
@@ -70,11 +72,11 @@ def view_of(page: str) -> dict[str, Any]:
 def test_why_names_the_answers_of_the_test_set() -> None:
     true = answers("paris", "rome", "oslo")
     found = Reasons(reasons(), answers("paris"), true=true)
-    page = why_page(SITE, Asked("ann", "in", "paris"), found)
+    page = why_page(SITE, WhyAddress("ann", "in", "paris"), found)
     assert "The test set says rome (25.0%, rank 2), oslo (16.7%, rank 3)." in read_page(page).text
     assert "/runs/toy/why?subject=ann&amp;relation=in&amp;object=oslo" in page
     assert "Why not oslo?" in page
-    page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(reasons(), answers("paris")))
+    page = why_page(SITE, WhyAddress("ann", "in", "paris"), Reasons(reasons(), answers("paris")))
     assert "The test set says" not in page
 
 
@@ -85,14 +87,16 @@ def test_a_method_is_recommended_only_if_it_can_run_here() -> None:
         ((costs[0], MethodCost("retrain", 5, "exact")), True),
     ):
         found = replace(reasons(), costs=each, recommended="retrain")
-        page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(found, answers("paris")))
+        page = why_page(SITE, WhyAddress("ann", "in", "paris"), Reasons(found, answers("paris")))
         assert ("recommended" in page) is recommended
         assert "every fact, retrained" in page
         assert "quick estimate" in page
 
 
 def test_why_says_the_standing_the_facts_and_that_they_are_estimates() -> None:
-    page = why_page(SITE, Asked("ann", "in", "paris"), Reasons(reasons(), answers("paris", "rome")))
+    page = why_page(
+        SITE, WhyAddress("ann", "in", "paris"), Reasons(reasons(), answers("paris", "rome"))
+    )
     text = read_page(page).text
     assert "50.0% probability, rank 2 of 8 new answers" in text
     assert "estimates by rollback: no retraining has confirmed them" in text
@@ -114,17 +118,16 @@ def test_facts_that_the_address_leaves_out_are_listed_without_their_tick() -> No
     some = made(
         explanation(("ann", "in", "paris"), [fact(3, ("ann", "in", "rome"), 0.25, ("subject",))])
     )
-    asked = Asked("ann", "in", "paris", without=(3, 5))
+    asked = WhyAddress("ann", "in", "paris", without=(3, 5))
     page = why_page(SITE, asked, Reasons(some, answers("paris"), left_out=whole.facts[2:]))
     text = read_page(page).text
     assert text.index("Facts that support it") < text.index("Facts that oppose it")
     boxes = re.findall(r'type="checkbox"( checked)?', page)
     assert boxes == ["", ""]
-    assert view_of(page)["without"] == [3, 5]
 
 
 def test_recommendations_speak_of_users_items_and_ratings() -> None:
-    page = why_page(SITE, Asked("7", "", "50"), Reasons(rated(), answers("50", relation=None)))
+    page = why_page(SITE, WhyAddress("7", "", "50"), Reasons(rated(), answers("50", relation=None)))
     text = read_page(page).text
     assert "user 7 item 50" in text
     assert text.index("Ratings of user 7") < text.index("Ratings of other users with item 50")
@@ -136,10 +139,10 @@ def test_recommendations_speak_of_users_items_and_ratings() -> None:
 
 @pytest.mark.parametrize("name", [HOSTILE, TURNED])
 def test_names_stay_text(name: str) -> None:
-    asked = Asked(name, name, name)
+    asked = WhyAddress(name, name, name)
     pages = [
         why_page(SITE, asked, Reasons(reasons(name, name, name), answers(name))),
-        ask_page(SITE, Question(name, name), two_way=False, answers=answers(name), error=name),
+        ask_page(SITE, AskAddress(name, name), two_way=False, answers=answers(name), error=name),
         runs_page({name: {"model": name, "dataset": name, "n_facts": 1}}),
     ]
     for page in pages:
@@ -151,7 +154,7 @@ def test_names_stay_text(name: str) -> None:
 
 
 def test_ask_marks_known_answers_and_links_each_to_why() -> None:
-    page = ask_page(SITE, Question("ann", "in"), two_way=False, answers=answers("paris", "rome"))
+    page = ask_page(SITE, AskAddress("ann", "in"), two_way=False, answers=answers("paris", "rome"))
     found = read_page(page)
     assert "/runs/toy/why?subject=ann&relation=in&object=paris" in found.links
     assert re.search(r"paris test 50\.0%", found.text)
@@ -159,7 +162,7 @@ def test_ask_marks_known_answers_and_links_each_to_why() -> None:
 
 
 def test_ask_keeps_the_form_beside_an_error() -> None:
-    page = ask_page(SITE, Question("anne", "in"), two_way=False, error="unknown entity 'anne'")
+    page = ask_page(SITE, AskAddress("anne", "in"), two_way=False, error="unknown entity 'anne'")
     assert 'value="anne"' in page
     assert '<p class="error" role="alert">unknown entity &#39;anne&#39;</p>' in page
 
@@ -176,6 +179,17 @@ def test_the_graph_is_the_same_for_the_same_facts_and_sets_them_apart() -> None:
     assert all(edge[end] in nodes for edge in edges.values() for end in ("source", "target"))
     heights = [edge["y"] for edge in edges.values() if edge["source"] == "subject"]
     assert len({*heights}) == len(heights)
+
+
+def test_the_picture_of_the_graph_has_its_boxes_arrows_and_names() -> None:
+    layout = graph_layout(reasons(HOSTILE, "in", "paris"), Words.of(two_way=False))
+    picture = ElementTree.fromstring(layout_svg(layout))
+    groups = [str(each.get("class")).split() for each in picture]
+    assert sum("edge" in each for each in groups) == len(layout["edges"])
+    assert sum("node" in each for each in groups) == len(layout["nodes"])
+    signs = sorted(each[1] for each in groups if each[0] == "edge")
+    assert signs == ["opposes", "predicted", "supports", "supports"]
+    assert {"paris", "rome", "bob", "in"} <= {*picture.itertext()}
 
 
 @pytest.mark.parametrize(
@@ -227,7 +241,9 @@ def test_every_edge_of_the_graph_has_two_ends(
 
 def test_what_if_is_asked_of_a_method_that_removes_several_facts() -> None:
     retrained = replace(reasons(), method="verified", estimate=False, reliability=None)
-    view = view_of(why_page(SITE, Asked("ann", "in", "paris"), Reasons(retrained, answers("rome"))))
+    view = view_of(
+        why_page(SITE, WhyAddress("ann", "in", "paris"), Reasons(retrained, answers("rome")))
+    )
     assert view["about"]["method"] == view["check"]["method"] == "rollback"
     assert view["smallest"].get("method") is None
     assert view["names_tops"] is False  # nobody knows if top answers that rollback names come true
@@ -237,7 +253,7 @@ def test_a_result_for_other_facts_says_so() -> None:
     done = verdict(stand(0.5, "a"), stand(0.4, "a"), stand(0.41, "a"))
     job = JobView("x", "toy", "verify", "done", {}, result=done)
     for without, is_marked in (((2, 1), False), ((1,), True), ((), True)):
-        asked = Asked("ann", "in", "paris", without=without)
+        asked = WhyAddress("ann", "in", "paris", without=without)
         page = why_page(SITE, asked, Reasons(reasons(), answers("paris"), job=job))
         assert "This result is for other facts" in page
         assert ("data-other hidden>" in page) != is_marked
@@ -254,7 +270,7 @@ def checked(names: tuple[str, str | None, str], **changes: Any) -> JobView:
 
 def test_what_retraining_showed_leads_the_page_and_names_its_facts() -> None:
     found = Reasons(reasons(), answers("paris"), job=checked(("ann", "in", "paris")))
-    page = why_page(SITE, Asked("ann", "in", "paris", without=(1, 2)), found)
+    page = why_page(SITE, WhyAddress("ann", "in", "paris", without=(1, 2)), found)
     text = read_page(page).text
     said = "Without these 2 facts the model says OSLO, not PARIS. retrained"
     assert text.index("ann in paris") < text.index(said) < text.index("What the model says")
@@ -268,7 +284,7 @@ def test_what_retraining_showed_leads_the_page_and_names_its_facts() -> None:
 
 def test_what_retraining_showed_of_another_prediction_does_not_lead() -> None:
     found = Reasons(reasons(), answers("paris"), job=checked(("ann", "in", "rome")))
-    page = why_page(SITE, Asked("ann", "in", "paris", without=(1, 2)), found)
+    page = why_page(SITE, WhyAddress("ann", "in", "paris", without=(1, 2)), found)
     assert "the model says" not in read_page(page).text.lower().split("what the model says")[0]
     assert view_of(page)["proof"] is None
 
@@ -279,7 +295,7 @@ def test_removed_ratings_are_named_with_their_item() -> None:
     job = checked(("7", None, "50"), removed=[1], facts=[mine])
     page = why_page(
         SITE,
-        Asked("7", "", "50", without=(1,)),
+        WhyAddress("7", "", "50", without=(1,)),
         Reasons(rated(), answers("50", relation=None), job=job),
     )
     text = read_page(page).text
@@ -289,7 +305,7 @@ def test_removed_ratings_are_named_with_their_item() -> None:
 
 
 def test_downloads_carry_what_the_page_shows() -> None:
-    asked = Asked("ann", "in", "paris", top=5, without=(3, 5))
+    asked = WhyAddress("ann", "in", "paris", top=5, without=(3, 5))
     found = read_page(why_page(SITE, asked, Reasons(reasons(), answers("paris"))))
     links = {link for link in found.links if "/explanation?" in link}
     assert len(links) == 4
@@ -299,7 +315,7 @@ def test_downloads_carry_what_the_page_shows() -> None:
 
 
 def test_a_list_that_fails_says_so_in_its_place() -> None:
-    page = ask_page(SITE, Question(), two_way=False, kind="unstable", error="needs a trace")
+    page = ask_page(SITE, AskAddress(), two_way=False, kind="unstable", error="needs a trace")
     before, inside = page.split('<div id="list"')
     assert "needs a trace" not in before
     assert "needs a trace" in inside
@@ -309,7 +325,7 @@ def test_a_list_that_fails_says_so_in_its_place() -> None:
 
 
 def test_confident_and_wrong_ratings_are_far_from_the_true_ones() -> None:
-    page = ask_page(SITE, Question(), two_way=True, rated=True)
+    page = ask_page(SITE, AskAddress(), two_way=True, rated=True)
     assert re.search(r"predicted ratings? .*true one", page)
     assert LISTS["confident-and-wrong"][1] not in page
 
@@ -331,7 +347,7 @@ def test_the_first_page_tells_runs_apart() -> None:
 def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> None:
     def opened(seconds: float | None) -> str:
         found = Reasons(reasons(), answers("paris"), retraining_seconds=seconds)
-        return why_page(SITE, Asked("ann", "in", "paris"), found)
+        return why_page(SITE, WhyAddress("ann", "in", "paris"), found)
 
     page = opened(0.01)
     text = read_page(page).text
@@ -347,7 +363,7 @@ def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> 
 @pytest.mark.parametrize(("method", "n_fewer"), [("unrolled", 0), ("rollback", 20)])
 def test_the_price_of_measuring_counts_every_retraining(method: str, n_fewer: int) -> None:
     methods = [*dict.fromkeys([method, "rollback", "random"])]
-    task = view_of(why_page(SITE, Asked(), Reasons(reasons(), answers("paris"))))["measure"]
+    task = view_of(why_page(SITE, WhyAddress(), Reasons(reasons(), answers("paris"))))["measure"]
     asked = EvaluateOptions(methods=methods, protocols=task["protocols"], limit=task["limit"])
     size = SampleSize(task["limit"], 10_000, 5_000, method)
     found = count_retrainings(task["protocols"], asked, size)

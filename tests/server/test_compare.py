@@ -1,5 +1,6 @@
 """Two predictions side by side."""
 
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -37,6 +38,16 @@ def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Clien
     assert "Of the 10 strongest facts of each side, 10 are the same." in text
     assert "rho of their influences is 1.000" in text
     assert "does not support it" not in text
+
+
+def test_both_sides_have_the_same_method(tmp_path: Path) -> None:
+    run = whereof.train("nations", out=tmp_path / "run", epochs=3, search=False)
+    assert run.default_method == "unrolled"
+    run.explain("india", "students", "usa")  # the run stores it
+    with serving({"nations": run}) as address, Client(base_url=address) as client:
+        found = [read_page(compare(client, a=ONE, b=other).text).text for other in (ONE, OTHER)]
+    assert [each.count("estimate by unrolled") for each in found] == [2, 0]
+    assert [each.count("estimate by rollback") for each in found] == [0, 2]
 
 
 def test_one_side_asks_for_the_other(client: Client) -> None:

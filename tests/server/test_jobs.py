@@ -274,6 +274,24 @@ def test_the_same_job_is_shared_while_it_is_under_way(queue: JobQueue) -> None:
     assert again.found == "same"
 
 
+def test_jobs_that_pages_start_by_themselves_come_last_and_replace_each_other(
+    queue: JobQueue,
+) -> None:
+    held = Held()
+    first = held.add(queue, "a", "first")
+    wait_for(lambda: first.state == "running")
+    old = held.add(queue, "a", "page 1", unasked=True)
+    shared = held.add(queue, "b", "page 2", unasked=True)
+    page = held.add(queue, "a", "page 3", unasked=True)
+    check = held.add(queue, "a", "check")
+    assert (old.state, shared.state, page.state) == ("cancelled", "waiting", "waiting")
+    positions = queue.positions()
+    assert positions[check.id] < positions[page.id]
+    assert held.add(queue, "a", "page 3") is page  # now the reader asks for it
+    held.add(queue, "a", "page 4", unasked=True)
+    assert page.state == "waiting"
+
+
 def test_a_waiting_job_of_a_client_that_joined_runs(queue: JobQueue) -> None:
     held = Held()
     first = held.add(queue, "a", "first")

@@ -24,6 +24,7 @@ PAGES = {
     ],
     "/runs/{run}/entity": ["name", "place"],
     "/runs/{run}/about": [],
+    "/runs/{run}/audit": ["job", "start"],
     "/compare": ["a", "b", "run", "subject", "relation", "object", "method"],
     "/jobs": [],
 }

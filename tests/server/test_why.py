@@ -14,6 +14,7 @@ import whereof
 from server.conftest import serving
 from server.test_jobs import ended, start
 
+RETRAINED = {"method": "verified", "top": 3, "opposing": "false"}
 ASKED = {"subject": "india", "relation": "students", "object": "usa"}
 OTHER = ASKED | {"object": "uk"}
 PAGE = {"Accept": "text/html"}
@@ -57,24 +58,24 @@ def test_a_page_never_retrains(client: Client, nations: whereof.Run, verified: s
 
     before = files()
     assert before
-    page = open_why(client, **ASKED, method="verified", job=verified, without="7,11,13,17,19")
+    page = open_why(client, **ASKED, **RETRAINED, without="7,11,13,17,19")
     assert "measured by retraining" in page
     assert "Estimated by rollback" in page
     assert files() == before
 
 
 def test_what_if_works_on_a_page_of_retrained_facts(client: Client, verified: str) -> None:
-    view = view_of(open_why(client, **ASKED, method="verified", job=verified))
+    view = view_of(open_why(client, **ASKED, **RETRAINED))
     answer = client.post(view["estimate"], json=view["about"] | {"facts": [3, 5]})
     assert answer.status_code == 200, answer.text
     assert answer.json()["fact_ids"] == [3, 5]
 
 
 def test_a_check_of_retrained_facts_is_shown_beside_them(client: Client, verified: str) -> None:
-    explained = open_why(client, **ASKED, method="verified", job=verified)
+    explained = open_why(client, **ASKED, **RETRAINED)
     check = view_of(explained)["check"] | {"facts": [3, 5]}
     job = ended(client, start(client, **check)["id"])["id"]
-    page = open_why(client, **ASKED, method="verified", without="3,5", job=job)
+    page = open_why(client, **ASKED, **RETRAINED, without="3,5", job=job)
     assert 'class="verdict' in page
     assert listed(page)[:3] == listed(explained)[:3]
 
@@ -92,9 +93,9 @@ def test_a_page_shows_only_jobs_of_its_own(client: Client, verified: str) -> Non
     assert 'class="verdict' not in open_why(client, **ASKED, **turned)
     ratings = {"subject": "u1", "object": "m3", **mine}
     assert 'class="verdict' not in open_why(client, "ratings", **ratings)
-    other = open_why(client, **OTHER, method="verified", job=verified)
+    other = open_why(client, **OTHER, **RETRAINED)
     assert "data-job" not in other
-    assert view_of(other)["task"]["object"] == "uk"
+    assert view_of(other)["closer"]["object"] == "uk"
 
 
 def test_a_result_for_other_facts_is_marked(client: Client) -> None:
@@ -136,6 +137,49 @@ def test_a_download_has_the_facts_of_the_page(client: Client) -> None:
     assert [int(line.split(",")[0]) for line in table[1:]] == ids
 
 
+def downloads(page: str) -> list[str]:
+    links = re.findall(r'href="(/api/runs/nations/explanation[^"]+)" download', page)
+    return [each.replace("&amp;", "&") for each in links]
+
+
+def test_downloads_of_retrained_facts_have_the_facts_of_the_page(
+    client: Client, verified: str
+) -> None:
+    page = open_why(client, **ASKED, **RETRAINED)
+    assert view_of(page)["closer"] is None
+    found = [client.get(each) for each in downloads(page)]
+    assert [each.status_code for each in found] == [200] * 4
+    ids = [each["fact_id"] for each in found[0].json()["facts"]]
+    assert ids == listed(page)
+    assert found[0].json()["method"] == "verified"
+    refused = client.get(downloads(page)[0], params={**ASKED, **RETRAINED, "top": 4})
+    assert refused.status_code == 409
+
+
+def test_a_slow_method_is_left_to_a_job_while_a_quick_one_is_shown(client: Client) -> None:
+    page = open_why(client, **OTHER, method="retrain", top=4, opposing="true")
+    assert re.search(r'data-method="rollback" aria-current="true"', page)
+    assert len(listed(page)) == 4
+    task = view_of(page)["closer"]
+    assert task["kind"] == "explain"
+    assert (task["method"], task["top"], task["opposing"]) == ("retrain", 4, True)
+    assert view_of(open_why(client, **OTHER, method="rollback"))["closer"] is None
+
+
+def test_the_result_of_a_job_is_found_again_by_another_server(
+    client: Client, nations: whereof.Run
+) -> None:
+    check = {"kind": "verify", **ASKED, "method": "rollback", "facts": [3, 5]}
+    job = ended(client, start(client, **check)["id"])
+    query = ASKED | {"method": "rollback", "without": "3,5", "job": job["id"], "result": "verify"}
+    assert view_of(open_why(client, **query))["again"] is None
+    with serving({"nations": nations}) as address, Client(base_url=address, timeout=60) as other:
+        task = view_of(open_why(other, **query))["again"]
+        found = ended(other, start(other, **task)["id"])["result"]
+    assert found["actual"] == job["result"]["actual"]
+    assert found["n_known"] == found["n_retrainings"]  # nothing was retrained again
+
+
 @pytest.fixture(scope="module")
 def without_trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     run = train(tmp_path_factory.mktemp("bare") / "bare", trace=False)
@@ -150,7 +194,8 @@ def test_a_run_without_a_trace_has_its_pages(without_trace: Client) -> None:
     assert "rollback" not in methods
     assert {"unrolled", "retrain"} <= {*methods}
     waiting = open_why(without_trace, "bare", **ASKED, method="retrain")
-    assert "of rollback instead" not in waiting
+    assert view_of(waiting)["closer"]["method"] == "retrain"
+    assert listed(waiting)
     answer = without_trace.get(
         "/runs/bare/why", params=ASKED | {"method": "rollback"}, headers=PAGE
     )

@@ -20,7 +20,7 @@ from whereof.explain.explanation import (
 from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method, joint_method
 from whereof.explain.options import ExplainOptions
-from whereof.present import html, names
+from whereof.present import html, names, sentence
 from whereof.present.graph import explanation_svg
 from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
@@ -98,7 +98,7 @@ def _facts_parts(explanation: Explanation) -> Iterator[html.Part]:
     lists = {"Facts": facts}
     if n_history is not None:
         own, others = facts[:n_history], facts[n_history:]
-        thing = "Ratings" if names.has_ratings(explanation) else "Facts"
+        thing = "Ratings" if sentence.has_ratings(explanation) else "Facts"
         lists = {f"{thing} of {user}": own, f"{thing} of other users": others}
     for title, listed in lists.items():
         table = facts_table(replace(explanation, facts=listed))
@@ -110,7 +110,7 @@ def _facts_parts(explanation: Explanation) -> Iterator[html.Part]:
 
 def _opening(explanation: Explanation) -> Iterator[html.Part]:
     """What the explanation says in one sentence, and how the prediction stands."""
-    if said := names.plain_sentence(explanation, mark=False):
+    if said := sentence.plain_sentence(explanation, mark=False):
         is_estimate = explanation.estimate or explanation.stability is not None
         yield "sentence", said, "estimate" if is_estimate else "retrained"
     yield "figure", *names.figure(explanation.prediction)
@@ -263,7 +263,7 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
     ]
     unit = "percent" if page else "probability"
     note = "An estimate for the facts of a row together, not confirmed by retraining."
-    tops = names.names_joint_tops(explanation)
+    tops = sentence.names_joint_tops(explanation)
     for title, joints in tables.items():
         standings = {"none": explanation.prediction, **joints}
         yield names.standings_table(

@@ -11,26 +11,36 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Final, TextIO, get_args, get_type_hints
+from typing import IO, Any, Final, TextIO, get_type_hints
 
 import msgspec
 
 from whereof._version import __version__
-from whereof.errors import Interrupted, WhereofError
+from whereof.errors import Interrupted, WhereofError, need
 from whereof.events import Advanced, Events, Note
-from whereof.explain.explanation import FACT_COLUMNS, ExplainedFact, Explanation, fact_row
-from whereof.predict.answers import Answer, Answers, Failed
+from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
+from whereof.predict.answers import ANSWER_COLUMNS, Answers, Failed, answer_rows
 from whereof.predict.prediction import Listed
-from whereof.run.files import check_free, draft_of, lock, writing_to
+from whereof.present.rdf import annotations
+from whereof.run.files import (
+    check_free,
+    draft_of,
+    lock,
+    read_sealed_line,
+    sealed_line,
+    writing_to,
+)
+from whereof.table import arrow_schema, arrow_table
 
 Document = Mapping[str, Any]
 """Plain JSON values."""
 Write = Callable[[Document], None]
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
+_FORMULA: Final = ("=", "+", "@", "\t", "\r")
 _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
@@ -41,28 +51,35 @@ class RowFormat:
     columns: Mapping[str, Any]
     """Types by name, such as `float | None`."""
     rows: Callable[[Document], Iterable[Iterable[Any]]]
+    others: Mapping[str, Callable[[TextIO], Write]] = field(default_factory=dict)
+    """Formats that are not tables, by the ending of their files."""
 
 
-def find_ending(path: Path) -> tuple[str, bool]:
-    """The ending that says the format of a file, and whether the file is packed."""
-    name = path.name.lower()
+def find_ending(path: Path, others: Iterable[str] = ()) -> tuple[str, bool]:
+    """The ending that says the format of a file, and whether the file is packed.
+
+    others: endings besides those of tables.
+    """
+    name, texts = path.name.lower(), (*_TEXTS, *others)
     packed, ending = name.endswith(".gz"), Path(name.removesuffix(".gz")).suffix
-    if ending not in _TEXTS and (packed or ending != ".parquet"):
-        allowed = f"{', '.join(_TEXTS)}, each also with .gz, or .parquet"
+    if ending not in texts and (packed or ending != ".parquet"):
+        allowed = f"{', '.join(texts)}, each also with .gz, or .parquet"
         raise WhereofError(f"{path}: unknown ending {path.suffix!r}; choose from {allowed}")
     return ending, packed
 
 
-def check_output(path: Path, *, force: bool) -> None:
+def check_output(
+    path: Path, others: Iterable[str] = (), *, force: bool, inputs: Sequence[Path] = ()
+) -> None:
     """Raise an error if a file cannot be written, before any work is done."""
-    find_ending(path)
-    check_free(path, force=force)
+    find_ending(path, others)
+    check_free(path, force=force, inputs=inputs)
 
 
 @contextmanager
 def new_file(path: Path, layout: RowFormat) -> Iterator[Write]:
     """A new file in the format of its ending. It gets its name when it is complete."""
-    ending, packed = find_ending(path)
+    ending, packed = find_ending(path, layout.others)
     with draft_of(path) as draft:
         if ending == ".parquet":
             with _parquet(draft, layout) as write:
@@ -77,11 +94,13 @@ def new_file(path: Path, layout: RowFormat) -> Iterator[Write]:
 
 def text_writer(file: TextIO, layout: RowFormat, ending: str) -> Write:
     """JSON lines, or a table with a header. Only .csv quotes cells, where it is necessary."""
+    if ending in layout.others:
+        return layout.others[ending](file)
     if ending == ".jsonl":
         return lambda document: print(json_line(document), file=file)
     tabs = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
     dialect: dict[str, Any] = {} if ending == ".csv" else tabs
-    writer = csv.writer(file, lineterminator="\n", **dialect)
+    writer = csv.writer(_LineFeeds(file), lineterminator="\r\n", **dialect)
     writer.writerow(layout.columns)
 
     def write(document: Document) -> None:
@@ -92,9 +111,26 @@ def text_writer(file: TextIO, layout: RowFormat, ending: str) -> Write:
 
 
 def _cell(value: Any, *, clean: bool) -> Any:
-    """A list becomes text, separated by blanks; clean: TABs and line ends become spaces."""
+    """A list becomes text, separated by blanks; clean: TABs and line ends become spaces.
+
+    Otherwise, a text that a spreadsheet would run as a formula begins with an apostrophe.
+    """
     value = " ".join(map(str, value)) if isinstance(value, tuple) else value
-    return value.translate(_ENDS_A_CELL) if clean and isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if clean:
+        return value.translate(_ENDS_A_CELL)
+    return f"'{value}" if value.startswith(_FORMULA) else value
+
+
+class _LineFeeds:
+    """Ends lines with a line feed. csv quotes a carriage return only if its own lines have one."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        return self._file.write(line.removesuffix("\r\n") + "\n")
 
 
 def json_line(document: Document) -> str:
@@ -104,18 +140,13 @@ def json_line(document: Document) -> str:
 
 @contextmanager
 def _parquet(path: Path, layout: RowFormat) -> Iterator[Write]:
-    import pyarrow as pa
     from pyarrow import parquet
 
-    types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-    types[tuple[int, ...]] = pa.list_(pa.int64())
-    kinds = {name: get_args(kind | None)[0] for name, kind in layout.columns.items()}
-    schema = pa.schema((name, types[kind]) for name, kind in kinds.items())
+    schema = arrow_schema(layout.columns)
     rows: list[Iterable[Any]] = []
 
     def flush() -> None:
-        columns = map(pa.array, zip(*rows, strict=True), schema.types)
-        file.write_table(pa.Table.from_arrays(list(columns), schema=schema))
+        file.write_table(arrow_table(schema, rows))
         rows.clear()
 
     def write(document: Document) -> None:
@@ -129,13 +160,7 @@ def _parquet(path: Path, layout: RowFormat) -> Iterator[Write]:
             flush()
 
 
-def _answer_rows(answers: Document) -> Iterator[list[Any]]:
-    for answer in answers["answers"]:
-        yield [*answers["query"].values(), answers["asks"], *answer.values()]
-
-
-_QUERY = dict.fromkeys(("subject", "relation", "object", "asks"), str)
-_ANSWERS = RowFormat(_QUERY | get_type_hints(Answer), _answer_rows)
+_ANSWERS = RowFormat(ANSWER_COLUMNS, answer_rows)
 
 
 @dataclass(frozen=True)
@@ -179,14 +204,15 @@ def write_retrainings(path: Path, rows: Iterable[Document], force: bool) -> None
 
 
 class Unfinished:
-    """Finished results, one JSON document per line, after a header line that describes the work."""
+    """Finished results, one per line with a checksum, after a line that describes the work."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path, self._file = path, file
         self.n_done = -1  # the header does not count
 
     def add(self, record: Document) -> None:
-        self._file.write(json_line(record).encode() + b"\n")
+        line = sealed_line(record, ensure_ascii=False, allow_nan=False)
+        self._file.write(line + b"\n")
         self._file.flush()
         self.n_done += 1
 
@@ -195,7 +221,7 @@ class Unfinished:
         end, header = 0, json.loads(json_line(header))
         for line in () if force else self._file:
             try:
-                found = json.loads(line)
+                found = read_sealed_line(line)
             except ValueError:  # cut short or damaged
                 found = None
             if not line.endswith(b"\n") or (end and found is None):
@@ -216,7 +242,7 @@ class Unfinished:
     def records(self) -> Iterator[dict[str, Any]]:
         with self._path.open("rb") as file:
             file.readline()
-            yield from map(json.loads, file)
+            yield from map(read_sealed_line, file)
 
 
 @contextmanager
@@ -257,18 +283,14 @@ def _explanation_rows(document: Document) -> Iterator[Sequence[Any]]:
     return ((*common, *fact_row(fact, estimate=estimate)) for fact in document["facts"])
 
 
-_HINTS = (
-    get_type_hints(Explanation)
-    | get_type_hints(ExplainedFact)
-    | {"parts": str, "nominated_by": str}
-)
-_FACTS = {name: _HINTS.get(name, str) for name in FACT_COLUMNS}
+_HINTS = get_type_hints(Explanation)
 _PREDICTED = get_type_hints(_HINTS["prediction"])
 _EXPLANATIONS = RowFormat(
     {f"prediction_{name}": _PREDICTED[name] for name in _PREDICTION}
     | {name: _HINTS[name] for name in _COMMON}
-    | _FACTS,
+    | FACT_COLUMNS,
     _explanation_rows,
+    {ending: partial(annotations, turtle=ending == ".ttl") for ending in (".ttl", ".nt")},
 )
 
 
@@ -310,7 +332,7 @@ def write_explanations(
     if force and resume:
         raise WhereofError("--resume continues and --force starts again; choose one of them")
     start = time.perf_counter()
-    find_ending(out)
+    find_ending(out, _EXPLANATIONS.others)
     explain(())  # raises errors before anything is written
     asked = hashlib.sha256(repr([(each.line, each.asked) for each in predictions]).encode())
     header = {"whereof version": __version__, **work, "list of predictions": asked.hexdigest()}
@@ -339,11 +361,31 @@ def write_explanations(
     return WrittenExplanations(str(out), *counts, failed, seconds, (*notes,))
 
 
+def check_explanation_file(path: Path, *, force: bool) -> None:
+    """Raise an error if one explanation cannot be written to this file."""
+    check_output(path, (".graphml", *_EXPLANATIONS.others), force=force)
+    if find_ending(path, [".graphml", *_EXPLANATIONS.others])[0] == ".graphml":
+        need("networkx", "networkx", "writing GraphML")
+
+
+def write_explanation(path: Path, explanation: Explanation, force: bool) -> None:
+    """Write one explanation in the format of the file's ending; it may also be a graph."""
+
+    def graphml(file: TextIO) -> Write:
+        lines = need("networkx", "networkx", "writing GraphML").generate_graphml
+        return lambda _: file.writelines(f"{line}\n" for line in lines(explanation.to_networkx()))
+
+    check_explanation_file(path, force=force)
+    layout = replace(_EXPLANATIONS, others={".graphml": graphml, **_EXPLANATIONS.others})
+    with new_file(path, layout) as write:
+        write(explanation.to_dict())
+
+
 def facts_csv(explanation: Explanation) -> str:
     """The facts of one explanation as CSV."""
     file = io.StringIO(newline="")
     row = partial(fact_row, estimate=explanation.estimate)
-    layout = RowFormat(_FACTS, lambda document: map(row, document["facts"]))
+    layout = RowFormat(FACT_COLUMNS, lambda document: map(row, document["facts"]))
     text_writer(file, layout, ".csv")(explanation.to_dict())
     return file.getvalue()
 

@@ -39,15 +39,13 @@ class Site:
 
     run: str = ""
     """The id of the run in addresses; empty on pages of no run."""
-    name: str = ""
-    """What people call the run."""
     page: str = ""
-    """The key of the page: ask, about, compare, jobs."""
+    """The key of the page: ask, audit, about, compare, jobs."""
 
     @property
     def links(self) -> list[tuple[str, str, str]]:
         """Key, address and name of the other pages."""
-        own = [("ask", "Ask"), ("about", "Run")] if self.run else []
+        own = [("ask", "Ask"), ("audit", "Audit"), ("about", "Run")] if self.run else []
         return [
             *((key, f"/runs/{quote(self.run, safe='')}/{key}", name) for key, name in own),
             ("jobs", "/jobs", "Jobs"),

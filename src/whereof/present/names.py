@@ -1,11 +1,10 @@
-"""Text and tables for facts, predictions and their standings."""
+"""Names, words and tables for facts, predictions and their standings."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
-from whereof.explain.method import able_method
 from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
 from whereof.units import count, show
@@ -25,12 +24,71 @@ _FALLS = {
 }
 """What an influence means for methods that score the prediction without the fact."""
 
-_DECIDED = 0.5
-"""An answer depends on facts if its probability falls to this share or less without them."""
-_MOST_NAMED = 3
-"""Number of items that a sentence names."""
+
+SPLITS = {"train": "training", "valid": "validation", "test": "test"}
+"""Where an answer is known from, in words."""
+_LONG = 30
+"""Letters of a relation above which tables and lists shorten it."""
+_SHORT = 10
+"""Letters of the last step of a relation below which the step before it is shown too."""
 
 Named = NamedFact | NamedPrediction
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the places of a fact, and a fact, are called."""
+
+    subject: str = "subject"
+    object: str = "object"
+    fact: str = "fact"
+    two_way: bool = False
+
+    @classmethod
+    def of(cls, *, two_way: bool, rated: bool = False) -> "Words":
+        """The words for two-way data, with or without ratings, or for other data."""
+        return cls("user", "item", "rating" if rated else "fact", True) if two_way else cls()
+
+    def place(self, place: str) -> str:
+        """The name of a place: subject or object."""
+        return str(getattr(self, place, place))
+
+    def parts(self, item: Named) -> list[tuple[str, str, str]]:
+        """Place, label and name of each part of a fact or prediction."""
+        parts = []
+        for place in places_of(item):
+            name, label = name_of(item, place), label_of(item, place)
+            shown = label if place == "relation" else self.label(name, label, place)
+            parts.append((place, shown, name))
+        return parts
+
+    def label(self, name: str | None, label: str | None, place: str) -> str:
+        """The label of an entity; without one, `user` or `item` stands before the name."""
+        if self.two_way and label in (None, "", name):
+            return f"{self.place(place)} {name}"
+        return label or name or ""
+
+
+def query_text(query: Mapping[str, Any], labels: Mapping[str, str | None]) -> str:
+    """The names of a query by their labels: `user 405, Heat`, or subject, relation, object."""
+    words, parts = Words.of(two_way=not query.get("relation")), list[str]()
+    for place in ("subject", "relation", "object"):
+        name, label = query.get(place), labels.get(place)
+        if name in (None, "", "_"):
+            continue
+        is_relation = place == "relation"
+        parts.append(
+            short_relation(label or name) if is_relation else words.label(name, label, place)
+        )
+    return (", " if words.two_way else " ").join(parts)
+
+
+def short_relation(label: str) -> str:
+    """A relation that is a long path, by its last step, or two if that is one short word."""
+    steps = label.rstrip("/").split("/")
+    if len(label) <= _LONG or len(steps) <= 3:
+        return label
+    return f"…/{'/'.join(steps[-2:] if len(steps[-1]) < _SHORT else steps[-1:])}"
 
 
 def named(name: str, label: str) -> str:
@@ -56,16 +114,13 @@ def places_of(fact: Named) -> list[str]:
 
 def place_noun(fact: Named, place: str) -> str:
     """The word for a place: two-way data has users and items."""
-    nouns = {"subject": "user", "object": "item"} if fact.relation is None else {}
-    return nouns.get(place, place)
+    return Words.of(two_way=fact.relation is None).place(place)
 
 
 def text_of(fact: Named, place: str) -> str:
     """The label in one place; in two-way data, a name without a label is `user 196`."""
     name, label = name_of(fact, place), label_of(fact, place)
-    if fact.relation is None and label == name:
-        return f"{place_noun(fact, place)} {name}"
-    return label
+    return Words.of(two_way=fact.relation is None).label(name, label, place)
 
 
 def full_text_of(fact: Named, place: str) -> str:
@@ -120,6 +175,13 @@ def figure(prediction: NamedPrediction) -> tuple[str, str]:
 def amount_text(item: Standing) -> str:
     """The probability in percent, or the rating."""
     return show(item.value, output_unit(item))
+
+
+def scale_text(ratings: Iterable[float], low: float, high: float) -> str:
+    """A sentence on ratings that a model predicts beyond those of the data; empty if none is."""
+    if all(low <= each <= high for each in ratings):
+        return ""
+    return f"Ratings in the data go from {low:g} to {high:g}; the model's can go beyond."
 
 
 def effort_text(result: "Verdict | Smallest | Sufficient") -> str:
@@ -245,105 +307,3 @@ def top_cell(standing: Standing, before: Standing) -> Cell:
     """The top answer, if it is known; it stands out if it was another one before."""
     changes = standing.top_answer not in ("", before.top_answer)
     return Cell(standing.top_label, tone="changed" * changes)
-
-
-def names_joint_tops(explanation: Explanation) -> bool:
-    """Whether claims about the top answer without several facts are reliable enough to show."""
-    remover = able_method("groups", explanation.method).name
-    return replace(explanation, method=remover, estimate=True).names_new_tops
-
-
-@dataclass(frozen=True)
-class _Removal:
-    """The prediction without some of its strongest facts."""
-
-    fact_ids: tuple[int, ...]
-    value: float
-    """The probability, or the rating."""
-    new_top: str | None
-    """The new top answer: empty if it stays, None if it is not known or not reliable enough."""
-
-
-def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
-    """A sentence on the prediction without its strongest facts; empty if none supports it.
-
-    The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
-    the first one alone. The sentence names another top answer only if such claims come true in
-    this run. mark: whether it says at the end that this is an estimate.
-    """
-    prediction, removals = explanation.prediction, _removals(explanation)
-    if not removals:
-        return ""
-    answer, rated = text_of(prediction, prediction.asks), is_rated(prediction)
-    is_top = prediction.top_answer == name_of(prediction, prediction.asks)
-    recommends = prediction.relation is None and prediction.asks == "object"
-    say, first = ("recommend", " first") if recommends else ("say", "")
-    changing = [each for each in removals if is_top and each.new_top]
-    falling = [each for each in removals if not rated and each.value <= _DECIDED * prediction.value]
-    found = [*changing, *falling, removals[-1]][0]
-    unit, stays = output_unit(prediction), is_top and found.new_top == ""
-    after, before = show(found.value, unit), show(prediction.value, unit)
-    values = f"{after} instead of {before}" if after != before else f"{after}, as before"
-    values = f"a rating of {values}" if rated else values
-    said = f"without {_removed_text(explanation, found)}, the model would"
-    if changing:
-        said += f" {say} {found.new_top}{first}, not {answer}"
-    else:
-        said += f" still {say} {answer}{first}, with" if stays else f" give {answer}"
-        said += f" {values}"
-    if not is_top:
-        said = f"the model ranks {prediction.top_label} above {answer}; {said}"
-    elif (stays or not rated) and not changing and not falling and len(found.fact_ids) > 1:
-        thing = "ratings" if has_ratings(explanation) else "facts"
-        said = f"this answer does not depend on a few {thing}: {said}"
-    is_estimate = explanation.estimate or explanation.stability is not None
-    marked = f" ({'estimate' if is_estimate else 'retrained'})" if mark else ""
-    return f"{said[0].upper()}{said[1:]}{marked}."
-
-
-def _removals(explanation: Explanation) -> list[_Removal]:
-    """The prediction without its first facts, fewest first."""
-    tops, found = names_joint_tops(explanation), list[_Removal]()
-    for joint in explanation.stability or ():
-        known = tops and joint.top_answer_changes is not None
-        top: str | None = joint.top_label if joint.top_answer_changes else ""
-        found.append(_Removal(joint.fact_ids, joint.value, top if known else None))
-    if explanation.stability is not None:
-        return found
-    for fact in [fact for fact in explanation.facts if fact.influence > 0][:1]:
-        rated = is_rated(explanation.prediction)
-        value = fact.score_without if rated else fact.probability_without
-        top = fact.labels.get("top_answer_without") if fact.top_answer_changes else ""
-        known = explanation.names_new_tops and fact.top_answer_changes is not None
-        if value is not None:
-            found.append(_Removal((fact.fact_id,), value, top if known else None))
-    return found
-
-
-def _removed_text(explanation: Explanation, removal: _Removal) -> str:
-    """The facts of a removal: by name if they are few, else their number."""
-    by_id = {fact.fact_id: fact for fact in explanation.facts}
-    facts = [by_id[fact_id] for fact_id in removal.fact_ids if fact_id in by_id]
-    n_facts, two_way = len(removal.fact_ids), explanation.prediction.relation is None
-    thing = "rating" if has_ratings(explanation) else "fact"
-    strongest = f"strongest supporting {thing}"
-    strongest = f"{n_facts} {strongest}s" if n_facts > 1 else strongest
-    are_named = len(facts) == n_facts <= _MOST_NAMED
-    if not two_way:
-        return f"the fact {fact_text(facts[0])}" if facts and n_facts == 1 else f"the {strongest}"
-    if not facts or "subject" not in facts[0].parts:
-        return f"the {strongest} of other users" if facts else f"the {strongest}"
-    if not are_named:
-        return f"the user's {strongest}"
-    *others, last = (text_of(fact, "object") for fact in facts)
-    items = f"{', '.join(others)} and {last}" if others else last
-    if thing == "rating":
-        return f"the user's rating{'s' * (n_facts > 1)} of {items}"
-    return f"{items} in the user's history"
-
-
-def has_ratings(explanation: Explanation) -> bool:
-    """Whether the facts of an explanation have ratings."""
-    return is_rated(explanation.prediction) or any(
-        fact.rating is not None for fact in explanation.facts
-    )

@@ -57,6 +57,8 @@ def counts(info: RunInfo) -> Iterator[tuple[str, str]]:
 def ending(info: RunInfo) -> str:
     """How training ended, and which epoch was kept."""
     trained, best = info.epochs or 0, info.best_epoch or 0
+    if info.finished and info.best_epoch is None:
+        return "other software trained it"
     if info.stopped != "time":
         later = ", no better since" if best < trained else ""
         return f"kept epoch {best} of {trained}{later}"

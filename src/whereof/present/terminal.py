@@ -1,5 +1,6 @@
 """Tables as text. A pipe gets whole names; a terminal gets lines that fit its width."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
@@ -15,6 +16,7 @@ from rich.text import Text
 from whereof.table import Cell, Column, Table, cell_text
 
 _GAP = "  "
+_USUAL_WIDTH = 80
 _BOLD = Style(bold=True)
 _TONES = {
     "supports": Style(color="green"),
@@ -26,7 +28,29 @@ _TONES = {
 
 def console(*, stderr: bool = False) -> Console:
     """Standard output or standard error, without markup; respects NO_COLOR."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    # Of no columns, rich would print nothing.
+    width = _USUAL_WIDTH if {*os.environ.get("COLUMNS", "")} == {"0"} else None
+    return _Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+
+class _Console(Console):
+    """Prints texts without the control characters of names, which a terminal would obey."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*map(_printable, objects), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads standard error any more: say nothing, and let the work go on."""
+        if not self.stderr:
+            super().on_broken_pipe()
+        self.quiet = True
+
+
+def _printable(part: Any) -> Any:
+    if isinstance(part, Text):
+        part.plain = _printable(part.plain)
+        return part
+    return "\n".join(map(on_one_line, part.split("\n"))) if isinstance(part, str) else part
 
 
 def show(out: Console, *parts: RenderableType | Table) -> None:
@@ -64,7 +88,7 @@ def _segments(table: Table, width: int | None) -> Segments:
     are_words = [table.columns[place].unit == "text" for place in kept]
     widths = _widths([texts[place] for place in kept], are_words, width)
     if table.title:
-        segments += [Segment(table.title, _BOLD), Segment.line()]
+        segments += [Segment(on_one_line(table.title), _BOLD), Segment.line()]
     for number in range(len(shown) + 1):
         cells = [texts[place][number] for place in kept]
         styles: list[Style | None] = [_BOLD] * len(kept)
@@ -75,7 +99,7 @@ def _segments(table: Table, width: int | None) -> Segments:
             segments += _row(cells, styles, widths, are_words)
     n_more = len(table.rows) - len(shown)
     more = f"and {n_more:,} more {'row' if n_more == 1 else 'rows'}; --json has all of them"
-    for sentence in filter(None, [more if n_more else "", table.note]):
+    for sentence in filter(None, [more if n_more else "", on_one_line(table.note)]):
         for text in [sentence] if width is None else wrap(sentence, width):
             segments += [Segment(text), Segment.line()]
     return Segments(segments)

@@ -51,7 +51,7 @@ def open_run(run_id: RunId) -> Response:
 def show_run(run: FoundRun, run_id: RunId) -> str:
     """The page about a run: metrics, curves, reliability and evaluations."""
     stored = run.evaluations()
-    return run_page(Site(run_id, run_id, "about"), run.about, stored.found, stored.notes)
+    return run_page(Site(run_id, "about"), run.about, stored.found, stored.notes)
 
 
 @router.get("/api/runs/{run}", response_model=RunInfo, responses=errors(404, 422))

@@ -11,7 +11,7 @@ from fastapi.staticfiles import StaticFiles
 from whereof._version import __version__
 from whereof.api.run import Run
 from whereof.present.html import STATIC, static_root
-from whereof.server import about, ask, compare, jobs, why
+from whereof.server import about, ask, audit, compare, jobs, why
 from whereof.server.queue import JobQueue
 from whereof.server.responses import handle_errors
 from whereof.server.security import Security
@@ -45,7 +45,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.runs, app.state.jobs = dict(runs), JobQueue()
-    for page in (about, ask, why, compare, jobs):
+    for page in (about, ask, why, audit, compare, jobs):
         app.include_router(page.router)
     app.mount(static_root(), StaticFiles(directory=STATIC))
     handle_errors(app)

@@ -11,10 +11,12 @@ from whereof.explain.entity_card import EntityCard
 from whereof.explain.interesting import InterestingPrediction
 from whereof.predict.answers import Answers
 from whereof.present.html import Site
-from whereof.present.pages.ask import Question, ask_page
+from whereof.present.pages.address import AskAddress
+from whereof.present.pages.ask import ask_page
 from whereof.present.pages.entity import entity_page
 from whereof.server import limits
-from whereof.server.dependencies import FoundRun, Name, RunId, given_names
+from whereof.server.dependencies import FoundRun, Name, RunId
+from whereof.server.requests import given_names, rating_scale
 from whereof.server.responses import document, errors
 
 router = APIRouter()
@@ -84,14 +86,15 @@ def show_ask(
     known: bool = False,
     list: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
-    """A question, its answers, and predictions that are worth a look."""
+    """A query, its answers, and predictions that are worth a look."""
     subject, object = ("" if name == "_" else name for name in (subject, object))
     if object and not subject:
         asks = "subject"
-    question = Question(subject, relation, object, asks, top, known)
-    site, two_way = Site(run_id, run_id, "ask"), run.dataset.two_way
+    here = AskAddress(subject, relation, object, asks, top, known)
+    site, two_way = Site(run_id, "ask"), run.dataset.two_way
     kind = list if not (subject or object) else ""
     found: dict[str, Any] = {"two_way": two_way, "rated": run.config.rated, "kind": kind}
+    found["scale"] = rating_scale(run)
     try:
         if subject or object:
             names = given_names(run, subject or "_" * (asks == "subject"), relation, object)
@@ -100,12 +103,12 @@ def show_ask(
         elif kind:
             found["interesting"] = run.interesting(kind, 10)
     except WhereofError as error:
-        return HTMLResponse(ask_page(site, question, **found, error=str(error)), 400)
-    return HTMLResponse(ask_page(site, question, **found))
+        return HTMLResponse(ask_page(site, here, **found, error=str(error)), 400)
+    return HTMLResponse(ask_page(site, here, **found))
 
 
 @router.get("/runs/{run}/entity", response_class=HTMLResponse, include_in_schema=False)
 def show_entity(run: FoundRun, run_id: RunId, name: Name, place: Place = "") -> Response:
     """The card of an entity."""
     card = run.card(name, place=(place or None) if run.dataset.two_way else None)
-    return HTMLResponse(entity_page(Site(run_id, run_id, "entity"), card))
+    return HTMLResponse(entity_page(Site(run_id, "entity"), card))

@@ -1,18 +1,21 @@
 """Compare: two predictions, or one prediction in two runs, side by side."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from whereof.errors import WhereofError
 from whereof.evaluate.agreement import overlap
 from whereof.explain.method import get_method
+from whereof.present.pages.address import WhyAddress, address
 from whereof.present.pages.compare import ComparedView, compare_page
 from whereof.server import limits
-from whereof.server.dependencies import AllRuns, Name, given_names
+from whereof.server.dependencies import AllRuns, Name
+from whereof.server.requests import PredictionRequest, Word
 from whereof.server.runs import ServedRuns
 from whereof.server.why import ready_method
 
@@ -20,31 +23,29 @@ router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 _View = Annotated[str, Query(max_length=4 * limits.NAME_LETTERS)]
 
 
-class _Asked(BaseModel):
+class _Side(PredictionRequest):
     """The address of a Why page, as far as two of them are compared."""
 
+    model_config = ConfigDict(extra="ignore")
+
     run: str = ""
-    subject: Name = ""
-    relation: Name = ""
-    object: Name = ""
-    asks: str = "object"
-    method: str = ""
+    method: Word = ""
 
     @classmethod
-    def read(cls, view: str) -> "_Asked":
+    def read(cls, view: str) -> "_Side":
         """The values of a query such as `run=nations&subject=india`."""
         try:
             return cls.model_validate(dict(parse_qsl(view)))
-        except ValidationError:
-            raise WhereofError("give a and b as the query of a Why page, with run=") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise WhereofError(
+                f"{first['loc'][-1]} cannot be {str(first['input'])[:80]!r}; give a and b as the "
+                "query of a Why page, with run="
+            ) from None
 
-    def query(self, *, without: str = "") -> str:
-        """The values that are not the default ones."""
-        given = {name: value for name, value in self if value != _PLAIN[name] and name != without}
-        return urlencode(given)
-
-
-_PLAIN = dict(_Asked())
+    def query(self) -> dict[str, Any]:
+        """The values of its Why page that are not the default ones."""
+        return WhyAddress(**self.model_dump(exclude={"run"})).query()
 
 
 @router.get("/compare")
@@ -62,18 +63,21 @@ def compare(
 
     With `run`, the values come from the form, and the answer redirects to the address with `b`.
     """
-    first = _Asked.read(a)
+    first = _Side.read(a)
     if run:
         names = {"subject": subject, "relation": relation, "object": object}
-        other = _Asked(run=run, method=method, asks=first.asks, **names)
+        other = _Side(run=run, method=method, asks=first.asks, **names)
         return RedirectResponse(_address(a, other), 303)
-    form = {"a": a, **(_Asked.read(b) if b else first).model_dump()}
+    form = {"a": a, **(_Side.read(b) if b else first).model_dump()}
     sides, error, status = [], "", 200
-    for asked in [first, _Asked.read(b)] if b else [first]:
+    given = [first, _Side.read(b)] if b else [first]
+    for side in given:
         try:
-            sides.append(_side(runs, asked))
+            sides.append(_side(runs, side))
         except WhereofError as problem:
             error, status = str(problem), 400
+    if len(sides) == 2 and not any(side.method for side in given):
+        sides = _by_one_method(runs, given, sides)
     both = overlap(*(side.explanation for side in sides)) if len(sides) == 2 else None
     data = runs[first.run].about.dataset if first.run in runs else None
     others = [name for name, each in runs.items() if each.about.dataset == data]
@@ -85,17 +89,28 @@ def compare(
     return HTMLResponse(compare_page(sides, both, [*runs], same, form, error), status)
 
 
-def _address(a: str, other: _Asked) -> str:
-    return f"/compare?{urlencode({'a': a, 'b': other.query()})}"
+def _address(a: str, other: _Side) -> str:
+    return f"/compare?{urlencode({'a': a, 'b': urlencode({'run': other.run, **other.query()})})}"
 
 
-def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:
-    if asked.run not in runs:
-        raise HTTPException(404, f"there is no run {asked.run!r}; choose from {', '.join(runs)}")
-    run = runs[asked.run]
-    names = given_names(run, asked.subject, asked.relation, asked.object)
-    method = asked.method or ready_method(run, names, asks=asked.asks)
-    options: dict[str, Any] = {"asks": asked.asks, "method": method}
+def _by_one_method(
+    runs: ServedRuns, given: list[_Side], sides: list[ComparedView]
+) -> list[ComparedView]:
+    """Both sides by the same method if possible: influences of two methods differ in size."""
+    methods = dict.fromkeys(side.explanation.method for side in sides)
+    for method in methods if len(methods) > 1 else ():
+        with suppress(WhereofError):
+            return [_side(runs, side.model_copy(update={"method": method})) for side in given]
+    return sides
+
+
+def _side(runs: ServedRuns, side: _Side) -> ComparedView:
+    if side.run not in runs:
+        raise HTTPException(404, f"there is no run {side.run!r}; choose from {', '.join(runs)}")
+    run = runs[side.run]
+    names = side.names(run)
+    method = side.method or ready_method(run, names, asks=side.asks)
+    options: dict[str, Any] = {"asks": side.asks, "method": method}
     if not run.is_ready(*names, **options):
         run.check_method(method)
         how = "open its Why page first"
@@ -103,6 +118,6 @@ def _side(runs: ServedRuns, asked: _Asked) -> ComparedView:
             how = "choose a method that does not retrain"
         raise WhereofError(f"{method} takes longer than a click for this prediction; {how}")
     found = run.explain(*names, **options, top=limits.FACTS)
-    about, why = run.about, f"/runs/{asked.run}/why?{asked.query(without='run')}"
+    about, why = run.about, address(side.run, "why", **side.query())
     title, has_more = f"{about.model} on {about.dataset}", len(found.facts) >= limits.FACTS
-    return ComparedView(asked.run, title, found, why, has_more)
+    return ComparedView(side.run, title, found, why, has_more)

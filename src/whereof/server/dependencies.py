@@ -1,4 +1,4 @@
-"""What the routes share: the run and the job of an address, the client, and names in requests.
+"""What the routes share: the run and the job of an address, and the client.
 
 The functions are async because they take no time. Other functions wait for a free thread.
 """
@@ -56,9 +56,3 @@ async def find_job(jobs: Jobs, job: Annotated[str, Path(max_length=100)]) -> Bac
 
 
 FoundJob = Annotated[BackgroundJob, Depends(find_job)]
-
-
-def given_names(run: Run, subject: str, relation: str, object_: str) -> tuple[str | None, ...]:
-    """The names of a request as methods of `Run` take them; an empty one is open."""
-    names = (subject, object_) if run.dataset.two_way else (subject, relation, object_)
-    return tuple(name or None for name in names)

@@ -22,9 +22,9 @@ from whereof.server.dependencies import (
     FoundRun,
     Jobs,
     RunId,
-    given_names,
 )
 from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
+from whereof.server.requests import given_names
 from whereof.server.responses import document, errors
 from whereof.server.tasks import Task
 
@@ -38,7 +38,7 @@ class JobDocument(BaseModel):
 
     id: str
     run: str
-    kind: Literal["explain", "verify", "smallest", "evaluate"]
+    kind: Literal["explain", "verify", "smallest", "evaluate", "audit"]
     options: dict[str, Any]
     created: str
     state: State
@@ -83,8 +83,10 @@ def describe(job: BackgroundJob, positions: Mapping[str, int]) -> dict[str, Any]
 )
 def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client) -> Response:
     """Start a job. If the same job is already waiting or running, return that one."""
-    asked = task.model_dump(exclude_unset=True, exclude_none=True, exclude={"kind"})
-    job = BackgroundJob(name, task.kind, asked, long=task.is_long(run))
+    others = {"kind", "unasked"}
+    asked = task.model_dump(exclude_unset=True, exclude_none=True, exclude=others)
+    unasked = bool(getattr(task, "unasked", False))
+    job = BackgroundJob(name, task.kind, asked, long=task.is_long(run), unasked=unasked)
     try:
         job = jobs.add(job, client, partial(task.start, run))
     except TooManyJobs as error:
@@ -172,13 +174,13 @@ def job_view(job: BackgroundJob, run: Run, client: str) -> JobView:
         share=None if job.progress is None else job.progress.share,
         seconds=job.seconds,
         result=job.found,
-        labels=question_labels(run, job.options),
+        labels=query_labels(run, job.options),
         mine=client in job.clients,
     )
 
 
-def question_labels(run: Run, names: Mapping[str, Any]) -> dict[str, str | None]:
-    """The labels of a question, if it names one."""
+def query_labels(run: Run, names: Mapping[str, Any]) -> dict[str, str | None]:
+    """The labels of a query, if its names are known."""
     with suppress(WhereofError):
         places = (names.get(place) or "" for place in ("subject", "relation", "object"))
         subject, *others = given_names(run, *places)

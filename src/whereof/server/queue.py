@@ -49,6 +49,8 @@ class BackgroundJob:
     """What was asked for."""
     long: bool = False
     """Whether it may take minutes: of these, only one runs at a time."""
+    unasked: bool = False
+    """Whether a page started it by itself: jobs that readers asked for come first."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     clients: set[str] = field(default_factory=set)
@@ -177,8 +179,14 @@ class JobQueue:
                 asked = (other.run, other.kind, other.options)
                 if asked == (job.run, job.kind, job.options) and not other.stop.is_set():
                     other.clients.add(client)
+                    other.unasked &= job.unasked
                     self._notify()
                     return other
+            if job.unasked:  # the reader has gone on to another page
+                for other in current:
+                    if other.unasked and other.state == "waiting" and other.clients == {client}:
+                        self._stop(other)
+                current = [other for other in current if not other.over]
             mine = sum(client in other.clients for other in current)
             if mine >= limits.JOBS_OF_A_CLIENT:
                 raise TooManyJobs(
@@ -240,6 +248,7 @@ class JobQueue:
     def _order(self) -> list[BackgroundJob]:
         """Waiting jobs in the order in which they run: one of each client, round after round."""
         waiting = [job for job in self._jobs.values() if job.state == "waiting"]
+        waiting.sort(key=lambda job: job.unasked)
         order, clients = list[BackgroundJob](), self._waiting_clients()
         while len(order) < len(waiting):
             for client in clients:

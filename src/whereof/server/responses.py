@@ -57,7 +57,7 @@ def error(path: str, accept: str, status: int, message: str, run: str = "") -> R
     if path.startswith("/api/") or "text/html" not in accept:
         return document({"message": message}, status)
     parts = [("paragraphs", [message], "error")]
-    found = page(parts, title="Whereof", heading="This does not work", site=Site(run, run))
+    found = page(parts, title="Whereof", heading="This does not work", site=Site(run))
     return HTMLResponse(found, status)
 
 

@@ -15,7 +15,7 @@ from whereof.explain.method import get_method
 from whereof.explain.options import RetrainingBudget
 from whereof.retrain.options import SmallestOptions, VerifyOptions
 from whereof.server import limits
-from whereof.server.dependencies import given_names
+from whereof.server.requests import FactIds, FactTop, PredictionRequest, Word
 
 
 def _check_budget(budget: int | str) -> int | str:
@@ -31,15 +31,11 @@ def _check_budget(budget: int | str) -> int | str:
     return budget
 
 
-_Name = Annotated[str, Field(max_length=limits.NAME_LETTERS)]
-_Word = Annotated[str, Field(max_length=100)]
 _Budget = Annotated[
     Annotated[int, Field(ge=2)] | Annotated[str, Field(max_length=20)],
     AfterValidator(_check_budget),
 ]
 _Seeds = Annotated[int, Field(ge=1, le=limits.SEEDS)]
-_FactId = Annotated[int, Field(ge=0)]
-_FactIds = Annotated[list[_FactId], Field(min_length=1, max_length=limits.FACTS)]
 
 
 class LimitedRetraining(Without):
@@ -91,20 +87,12 @@ class _Task(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """What was given, besides kind and names."""
-        names = {"kind", "subject", "relation", "object"}
-        return self.model_dump(exclude_unset=True, exclude_none=True, exclude=names)
+        others = {"kind", "subject", "relation", "object", "unasked"}
+        return self.model_dump(exclude_unset=True, exclude_none=True, exclude=others)
 
 
-class _PredictionTask(_Task):
-    """About one prediction. An empty name is open; two-way runs have no relation."""
-
-    subject: _Name = ""
-    relation: _Name = ""
-    object: _Name = ""
-    asks: Literal["object", "subject"] = "object"
-
-    def names(self, run: Run) -> tuple[str | None, ...]:
-        return given_names(run, self.subject, self.relation, self.object)
+class _PredictionTask(PredictionRequest, _Task):
+    """About one prediction."""
 
     def method_trainings(self, run: Run) -> float:
         """The cost of its method, without a budget."""
@@ -116,14 +104,17 @@ class ExplainTask(_PredictionTask):
     """`whereof explain`, for methods that take longer than a click."""
 
     kind: Literal["explain"]
-    method: _Word | None = None
-    top: Annotated[int, Field(ge=1, le=limits.FACTS)] = 10
+    method: Word | None = None
+    top: FactTop = 10
     of: Literal["probability", "score", "loss"] | None = None
     opposing: bool | Literal["both"] = False
     graph: bool = False
     budget: _Budget | None = None
     sweep_epochs: Annotated[int, Field(ge=1)] | None = None
     seeds: _Seeds = 1
+    unasked: bool = False
+    """Whether a page starts it by itself: other jobs of its client come first, and while it waits,
+    the next one of its kind replaces it."""
 
     def trainings(self, run: Run) -> float:
         each = self.method_trainings(run) if self.budget is None else float(self.budget)
@@ -137,9 +128,9 @@ class VerifyTask(_PredictionTask):
     """`whereof verify`."""
 
     kind: Literal["verify"]
-    facts: _FactIds | None = None
-    method: _Word | None = None
-    top: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
+    facts: FactIds | None = None
+    method: Word | None = None
+    top: FactTop | None = None
     each: bool = False
     seeds: _Seeds = 1
 
@@ -156,7 +147,7 @@ class SmallestTask(_PredictionTask):
     """`whereof smallest`; sufficient: `whereof smallest --sufficient`."""
 
     kind: Literal["smallest"]
-    method: _Word | None = None
+    method: Word | None = None
     budget: _Budget | None = None
     role: Literal["subject", "relation", "object", "several"] | None = None
     sufficient: bool = False
@@ -174,8 +165,8 @@ class EvaluateTask(_Task):
     """`whereof evaluate`."""
 
     kind: Literal["evaluate"]
-    methods: Annotated[list[_Word], Field(min_length=1, max_length=20)] | None = None
-    protocols: Annotated[list[_Word], Field(min_length=1, max_length=20)] | None = None
+    methods: Annotated[list[Word], Field(min_length=1, max_length=20)] | None = None
+    protocols: Annotated[list[Word], Field(min_length=1, max_length=20)] | None = None
     k: Annotated[list[Annotated[int, Field(ge=1)] | Literal["all"]], Field(min_length=1)] | None = (
         None
     )
@@ -193,6 +184,27 @@ class EvaluateTask(_Task):
         return run.evaluate(events=events, **{"limit": self.limit} | self.options())
 
 
+class AuditTask(_Task):
+    """`whereof audit`."""
+
+    kind: Literal["audit"]
+    ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None = None
+    method: Word | None = None
+    split: Literal["test", "valid"] = "test"
+    limit: Annotated[int, Field(ge=1, le=limits.FACTS)] = 200
+    top: Annotated[int, Field(ge=1, le=limits.NAMES)] = 10
+    verify: bool = False
+
+    def trainings(self, run: Run) -> float:
+        method = self.method or run.default_method
+        n_groups = 3 * self.top + 3 if self.verify else 0
+        return get_method(method).trainings(run.dataset.n_facts, 2) + n_groups
+
+    def work(self, run: Run, events: Events) -> Any:
+        return run.audit(events=events, **{"limit": self.limit} | self.options())
+
+
 Task = Annotated[
-    ExplainTask | VerifyTask | SmallestTask | EvaluateTask, Field(discriminator="kind")
+    ExplainTask | VerifyTask | SmallestTask | EvaluateTask | AuditTask,
+    Field(discriminator="kind"),
 ]

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
 
 from whereof import registry
 from whereof.api.run import Run
@@ -17,71 +16,28 @@ from whereof.present.explanation import explanation_page
 from whereof.present.files import facts_csv
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Site
+from whereof.present.pages.address import WhyAddress
 from whereof.present.pages.jobs import JobView
-from whereof.present.pages.why import Asked, Reasons, waiting_page, why_page
-from whereof.server import limits
-from whereof.server.dependencies import Client, FoundRun, Jobs, Name, RunId, given_names
-from whereof.server.jobs import job_view, question_labels
+from whereof.present.pages.why import Reasons, why_page
+from whereof.server.dependencies import Client, FoundRun, Jobs, RunId
+from whereof.server.jobs import job_view
+from whereof.server.queue import JobQueue
+from whereof.server.requests import (
+    EstimateRequest,
+    ExplanationRequest,
+    Names,
+    WhyRequest,
+    given_names,
+    rating_scale,
+    read_fact_ids,
+)
 from whereof.server.responses import document, download, errors
 
 router = APIRouter()
-_Name = Annotated[str, Field(max_length=limits.NAME_LETTERS)]
-_Method = Annotated[str, Field(max_length=100)]
-_FactId = Annotated[int, Field(ge=0)]
-FACT_IDS = r"^([0-9]{1,9}(,[0-9]{1,9})*)?$"
-"""Ids of facts in an address, such as 3,5,8."""
 _QUICK = "rollback"
 _TRUE = 4
-"""Answers of the test set to one question that a page reads: itself, and three others."""
-
-
-class AskedPrediction(BaseModel):
-    """A prediction by names; an empty name, or `_`, is the top new answer."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    subject: _Name = ""
-    relation: _Name = ""
-    object: _Name = ""
-    method: _Method = ""
-    of: Literal["", "probability", "score", "loss"] = ""
-    asks: Literal["object", "subject"] = "object"
-
-    def names(self, run: Run) -> tuple[str | None, ...]:
-        return given_names(run, self.subject, self.relation, self.object)
-
-    def options(self) -> dict[str, Any]:
-        """Options for `Run.explain`; what is empty is left to its defaults."""
-        given = {"method": self.method, "of": self.of, "asks": self.asks}
-        return {name: value for name, value in given.items() if value}
-
-
-class AskedExplanation(AskedPrediction):
-    """A prediction, and which facts to list."""
-
-    top: Annotated[int, Field(ge=1, le=limits.FACTS)] = 10
-    opposing: bool | Literal["both"] = False
-    graph: bool = False
-
-    def options(self) -> dict[str, Any]:
-        more = {"top": self.top, "opposing": self.opposing, "graph": self.graph}
-        return super().options() | more
-
-
-class AskedDownload(AskedExplanation):
-    """An explanation, and its format."""
-
-    format: Literal["json", "csv", "svg", "html"] = "json"
-    without: Annotated[str, Field(max_length=8000, pattern=FACT_IDS)] = ""
-
-
-class AskedEstimate(AskedPrediction):
-    """A prediction, and the facts to leave out."""
-
-    facts: Annotated[list[_FactId], Field(min_length=1, max_length=limits.FACTS)]
-
-
-Names = tuple[str | None, ...]
+"""Answers of the test set to one query that a page reads: itself, and three others."""
+_SIGNS: Mapping[str, bool | str] = {"true": True, "false": False, "both": "both"}
 
 
 def explain_at_once(run: Run, names: Names, options: Mapping[str, Any]) -> Explanation:
@@ -105,17 +61,34 @@ def explain_without(
     return explain_at_once(run, names, {**options, "method": method, "without": fact_ids})
 
 
-def ready_method(run: Run, names: Names, **options: Any) -> str:
-    """The default method if it takes no longer than a click; else another one that does."""
-    every = dict.fromkeys([run.default_method, _QUICK, *registry.names(registry.METHODS)])
+def explain_by_job(
+    jobs: JobQueue, run: Run, run_id: str, names: Names, options: Mapping[str, Any]
+) -> Explanation | None:
+    """The result of the latest job that explained this, by this method and with these options."""
+    asks = options.get("asks", "object")
+    for job in jobs:
+        found = job.found
+        if job.run != run_id or job.kind != "explain" or found is None:
+            continue
+        about = [job.options, vars(found.prediction)]
+        listed = job.options.get("top", 10), job.options.get("opposing", False)
+        if (
+            found.method == options.get("method")
+            and options.get("of", found.of) == found.of
+            and listed == (options.get("top", 10), options.get("opposing", False))
+            and (*names, asks) in [_asked_names(run, each) for each in about]
+        ):
+            return found  # type: ignore[no-any-return]
+    return None
+
+
+def ready_method(run: Run, names: Names, first: str = "", **options: Any) -> str:
+    """The first method, or the default one, if it takes no longer than a click; else another."""
+    first = first or run.default_method
+    every = dict.fromkeys([first, _QUICK, *registry.names(registry.METHODS)])
     able = (name for name in every if not get_method(name).draws)
     ready = (name for name in able if run.is_ready(*names, **options, method=name))
-    return next(ready, run.default_method)
-
-
-def read_fact_ids(text: str) -> list[int]:
-    """The ids of an address, each once."""
-    return [*dict.fromkeys(int(each) for each in text.split(",") if each)]
+    return next(ready, first)
 
 
 _FORMATS = {
@@ -131,24 +104,31 @@ _FORMATS = {
     responses=errors(400, 404, 409, 422)
     | {200: {"content": {"text/csv": {}, "image/svg+xml": {}, "text/html": {}}}},
 )
-def explanation(run: FoundRun, asked: Annotated[AskedDownload, Query()]) -> Response:
-    """What `whereof explain --json` prints, or a file to save: csv, svg or html."""
-    names = asked.names(run)
-    found = explain_at_once(run, names, asked.options())
-    if asked.without:
-        left_out = read_fact_ids(asked.without)
-        plain = AskedPrediction.options(asked)
+def explanation(
+    run: FoundRun, run_id: RunId, jobs: Jobs, request: Annotated[ExplanationRequest, Query()]
+) -> Response:
+    """What `whereof explain --json` prints, or a file to save: csv, svg or html.
+
+    An explanation that a job computed is found too, with the same `top` and `opposing`.
+    """
+    names, plain = request.names(run), request.options()
+    options = plain | {"top": request.top, "opposing": request.opposing}
+    found = explain_by_job(jobs, run, run_id, names, options)
+    if found is None:
+        found = explain_at_once(run, names, options | {"graph": request.graph})
+    if request.without:
+        left_out = read_fact_ids(request.without)
         found = replace(found, without=explain_without(run, names, plain, left_out).without)
-    if asked.format == "json":
+    if request.format == "json":
         return document(found.to_dict())
-    write, media_type = _FORMATS[asked.format]
-    return download(write(found), f"explanation.{asked.format}", media_type)
+    write, media_type = _FORMATS[request.format]
+    return download(write(found), f"explanation.{request.format}", media_type)
 
 
 @router.post("/api/runs/{run}/estimate", response_model=Joint, responses=errors(400, 404, 409, 422))
-def estimate(run: FoundRun, asked: AskedEstimate) -> Response:
+def estimate(run: FoundRun, request: EstimateRequest) -> Response:
     """The prediction without some facts together, as estimated: no retraining has confirmed it."""
-    found = explain_without(run, asked.names(run), asked.options(), asked.facts)
+    found = explain_without(run, request.names(run), request.options(), request.facts)
     return document(as_plain(found.without))
 
 
@@ -158,77 +138,62 @@ def show_why(
     run_id: RunId,
     jobs: Jobs,
     client: Client,
-    subject: Name = "",
-    relation: Name = "",
-    object: Name = "",
-    asks: Literal["object", "subject"] = "object",
-    method: Annotated[str, Query(max_length=100)] = "",
-    top: Annotated[int, Query(ge=1, le=limits.FACTS)] = 10,
-    opposing: Literal["both", "true", "false"] = "both",
-    of: Literal["", "probability", "score", "loss"] = "",
-    without: Annotated[str, Query(max_length=8000, pattern=FACT_IDS)] = "",
-    job: Annotated[str, Query(max_length=100)] = "",
+    request: Annotated[WhyRequest, Query()],
 ) -> Response:
-    """The facts that a prediction is made of, and what if some were not there."""
-    left_out = tuple(read_fact_ids(without))
-    asked = Asked(subject, relation, object, asks, method, top, opposing, of, left_out)
-    site, names = Site(run_id, run_id, "why"), given_names(run, subject, relation, object)
-    options: dict[str, Any] = {"asks": asks, "of": of or None}
-    if method:
-        run.check_method(method)
-    quick = ready_method(run, names, **options)
-    chosen = method or quick
-    ready = {name: run.is_ready(*names, method=name, **options) for name in _methods(run)}
-    task = jobs.get(job)
-    given = job_view(task, run, client) if task is not None and task.run == site.run else None
-    done = given if _is_about(run, given, asked) and given and given.kind == "explain" else None
-    if given is not None and given.kind != "explain":  # a check of an explanation by retraining
-        explained = (each for each in jobs if each.run == site.run and each.kind == "explain")
-        earlier = (job_view(each, run, client) for each in explained)
-        fits = (it for it in earlier if it.result and it.result.method == chosen)
-        done = next((it for it in fits if _is_about(run, it, asked)), None)
-    if run.is_ready(*names, method=chosen, **options):
-        joint = "groups" in get_method(chosen).can
-        options |= {"method": chosen, "top": top, "graph": joint, "stability": joint}
-        options["opposing"] = {"true": True, "false": False}.get(opposing, "both")
-        explanation = run.explain(*names, **options)
-    elif done and done.result and done.result.method == chosen and of in ("", done.result.of):
-        explanation = done.result
-    else:
-        is_mine = done and not done.over and done.options.get("method") == chosen
-        labels, under_way = question_labels(run, vars(asked)), done if is_mine else None
-        return HTMLResponse(waiting_page(site, asked, under_way, chosen, quick, labels))
-    mine = given if _is_about(run, given, asked, explanation.prediction) else None
-    return HTMLResponse(why_page(site, asked, _reasons(run, asked, explanation, mine, ready)))
+    """The facts that a prediction is made of, and what if some were not there.
+
+    If the method takes longer than a click, the page has the facts by another one, and its script
+    starts a job.
+    """
+    names, page = request.names(run), request.address()
+    if request.method:
+        run.check_method(request.method)
+    wanted = request.method or run.default_method
+    options = request.options() | {"top": request.top, "opposing": _SIGNS[request.opposing]}
+    found, closer = explain_by_job(jobs, run, run_id, names, options | {"method": wanted}), ""
+    if found is None:
+        plain = {name: value for name, value in request.options().items() if name != "method"}
+        quick = ready_method(run, names, wanted, **plain)
+        closer = wanted if quick != wanted else ""
+        joint = "groups" in get_method(quick).can
+        more = {"method": quick, "graph": joint, "stability": joint}
+        found = explain_at_once(run, names, options | more)
+    job = jobs.get(request.job)
+    given = job_view(job, run, client) if job is not None and job.run == run_id else None
+    mine = given if _is_about(run, given, page, found.prediction) else None
+    again = request.result if job is None else ""
+    reasons = replace(_reasons(run, page, found), job=mine, closer=closer, again=again)
+    return HTMLResponse(why_page(Site(run_id, "why"), page, reasons))
 
 
-def _is_about(run: Run, job: JobView | None, *asked: Any) -> bool:
+def _is_about(run: Run, job: JobView | None, *predictions: Any) -> bool:
     """Whether a job of this run is about one of these predictions, or about none in particular."""
     if job is None or job.kind == "evaluate":
         return True
+    if job.kind == "audit":
+        return False
     found = getattr(job.result, "prediction", None)
     mine = [job.options, *([] if found is None else [vars(found)])]
-    wanted = [_question(run, vars(each)) for each in asked]
-    return any(_question(run, each) in wanted for each in mine)
+    wanted = [_asked_names(run, vars(each)) for each in predictions]
+    return any(_asked_names(run, each) in wanted for each in mine)
 
 
-def _question(run: Run, given: Mapping[str, Any]) -> tuple[str | None, ...]:
-    """What is asked for: names, with None for an open place, and the place."""
+def _asked_names(run: Run, given: Mapping[str, Any]) -> tuple[str | None, ...]:
+    """The names of a prediction, with None for an open place, and the place that it asks for."""
     subject, relation, object_ = (given.get(it) or "" for it in ("subject", "relation", "object"))
     names = given_names(run, subject, relation, object_)
     return (*(None if name == "_" else name for name in names), given.get("asks") or "object")
 
 
-def _reasons(
-    run: Run, asked: Asked, explanation: Any, task: JobView | None, ready: dict[str, bool]
-) -> Reasons:
+def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
     prediction, more = explanation.prediction, dict[str, Any]()
     places = given_names(run, prediction.subject, prediction.relation or "", prediction.object)
-    if asked.without:
-        options = {"asks": prediction.asks, "method": explanation.method, "of": asked.of or None}
+    plain: dict[str, Any] = {"asks": prediction.asks} | ({"of": page.of} if page.of else {})
+    if page.without:
         try:
-            left = explain_without(run, places, options, [*asked.without])
-            more = {"joint": left.without, "left_out": left.facts, "left_out_by": left.method}
+            options = plain | {"method": explanation.method}
+            left = explain_without(run, places, options, [*page.without])
+            more = {"left_out": left.facts, "left_out_by": left.method}
         except WhereofError as error:
             more = {"problem": str(error)}
         except HTTPException as error:
@@ -241,9 +206,7 @@ def _reasons(
     (itself,) = run.predict(*places).answers
     if not run.dataset.two_way:
         more["true"] = run.predict(*open_place, top=_TRUE, known="test")
-    more |= {"ready": ready, "retraining_seconds": run.retraining_seconds}
-    return Reasons(explanation, answers, itself.known, job=task, **more)
-
-
-def _methods(run: Run) -> list[str]:
-    return list(dict.fromkeys([_QUICK, "unrolled", run.default_method]))
+    methods = dict.fromkeys([_QUICK, "unrolled", run.default_method])
+    more["ready"] = {name: run.is_ready(*places, **plain, method=name) for name in methods}
+    more |= {"retraining_seconds": run.retraining_seconds, "scale": rating_scale(run)}
+    return Reasons(explanation, answers, itself.known, **more)

@@ -1,13 +1,15 @@
-"""Ask: a question, its ranked answers, and predictions that are worth a look."""
+"""Ask: a query, its ranked answers, and predictions that are worth a look."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from whereof.explain.explanation import NamedPrediction
 from whereof.predict.answers import Answers
+from whereof.present import names
 from whereof.present.html import Site, render
-from whereof.present.pages.words import SPLITS, Words, address, api_address, short_relation
+from whereof.present.names import SPLITS, Words, short_relation
+from whereof.present.pages.address import AskAddress, address, answer_query, api_address
 from whereof.units import show
 
 LISTS = {
@@ -27,22 +29,9 @@ _RATED = {"confident-and-wrong": "The predicted rating is far from the true one.
 """What some of them are in a run that learned ratings."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """What the form of the page contains."""
-
-    subject: str = ""
-    relation: str = ""
-    object: str = ""
-    asks: str = "object"
-    top: int = 10
-    known: bool = False
-    """Whether recommendations include items that the user already has."""
-
-
 def ask_page(
     site: Site,
-    question: Question,
+    here: AskAddress,
     *,
     two_way: bool,
     rated: bool = False,
@@ -51,12 +40,13 @@ def ask_page(
     kind: str = "",
     interesting: Sequence[Any] | None = None,
     error: str = "",
+    scale: tuple[float, float] | None = None,
 ) -> str:
     """The page.
 
     most: the largest number of answers that may be asked for. kind: of the interesting predictions;
     without any, a script fetches them. error: why there are no answers or, with a kind, why there
-    is no such list.
+    is no such list. scale: the lowest and the highest rating of the data.
     """
     words = Words.of(two_way=two_way, rated=rated)
     shown = kind or next(iter(LISTS))
@@ -67,19 +57,22 @@ def ask_page(
     ]
     return render(
         "ask",
-        f"Ask {site.name}",
+        f"Ask {site.run}",
         site,
         ["ask.js"],
         words=words,
         two_way=two_way,
-        question=question,
-        asked=_asked(answers, words) if answers else "",
+        here=here,
+        query=_parts(answers, words) if answers else "",
         answers=[] if answers is None else _answers(site, answers, words),
         noun=_noun(answers),
-        more=_more(site, question, answers, most),
-        known=_known_text(question, answers, words),
-        switch=_switch(site, question, answers, words) if two_way else None,
-        labels=_labels(question, answers),
+        more=_more(site, here, answers, most),
+        known=_known_text(here, answers, words),
+        scale=names.scale_text((each.score for each in answers.answers), *scale)
+        if answers and scale
+        else "",
+        switch=_switch(site, here, answers, words) if two_way else None,
+        labels=_labels(here, answers),
         names=api_address(site.run, "names"),
         action=address(site.run, "ask"),
         lists=lists,
@@ -91,8 +84,8 @@ def ask_page(
     )
 
 
-def _asked(answers: Answers, words: Words) -> list[tuple[str, str]]:
-    """The parts of the question: kind and text."""
+def _parts(answers: Answers, words: Words) -> list[tuple[str, str]]:
+    """The parts of the query: kind and text."""
     parts = []
     for place in ("subject", "relation", "object"):
         name = answers.query[place]
@@ -105,11 +98,11 @@ def _asked(answers: Answers, words: Words) -> list[tuple[str, str]]:
     return parts
 
 
-def _labels(question: Question, answers: Answers | None) -> dict[str, str]:
+def _labels(here: AskAddress, answers: Answers | None) -> dict[str, str]:
     """The labels of the names in the form, for scripts to show instead."""
     if answers is None:
         return {}
-    given = {place for place in answers.query if getattr(question, place) == answers.query[place]}
+    given = {place for place in answers.query if getattr(here, place) == answers.query[place]}
     return {place: answers.labels[place] or "" for place in given}
 
 
@@ -119,8 +112,7 @@ def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]
     rows = []
     for each in found:
         rated = each.probability is None
-        names = {**query, answers.asks: each.entity, "asks": answers.asks}
-        names["asks"] = "" if answers.asks == "object" else answers.asks
+        names = answer_query(query, answers.asks, each.entity)
         rows.append(
             {
                 "label": words.label(each.entity, each.label, answers.asks),
@@ -149,39 +141,38 @@ def largest(answers: Answers) -> float:
     return max((abs(value) for value in values), default=0.0) or 1.0
 
 
-def _more(site: Site, question: Question, answers: Answers | None, most: int | None) -> str:
-    """The address of the same question with more answers; empty if there are none."""
-    top = 5 * question.top if most is None else min(5 * question.top, most)
-    if answers is None or len(answers.answers) < question.top or top == question.top:
+def _more(site: Site, here: AskAddress, answers: Answers | None, most: int | None) -> str:
+    """The address of the same query with more answers; empty if there are none."""
+    top = 5 * here.top if most is None else min(5 * here.top, most)
+    if answers is None or len(answers.answers) < here.top or top == here.top:
         return ""
-    return _again(site, question, top=top)
+    return _again(site, here, top=top)
 
 
-def _known_text(question: Question, answers: Answers | None, words: Words) -> str:
+def _known_text(here: AskAddress, answers: Answers | None, words: Words) -> str:
     """Why some rows have no rank, or are left out."""
     found = () if answers is None else answers.answers
     if any(each.known in ("train", "valid") for each in found):
         return "Answers that are known from training or validation have no rank."
-    if words.two_way and answers is not None and not question.known:
+    if words.two_way and answers is not None and not here.known:
         return f"Only new {words.place(answers.asks)}s."
     return ""
 
 
 def _switch(
-    site: Site, question: Question, answers: Answers | None, words: Words
+    site: Site, here: AskAddress, answers: Answers | None, words: Words
 ) -> tuple[str, str] | None:
-    """Text and address of the same question with, or without, what is known already."""
-    if answers is None or (question.subject and question.object):
+    """Text and address of the same query with, or without, what is known already."""
+    if answers is None or (here.subject and here.object):
         return None
     text = "Also those already rated" if words.fact == "rating" else "Also those already known"
-    if question.known:
+    if here.known:
         text = f"Only new {words.place(answers.asks)}s"
-    return text, _again(site, question, known=not question.known)
+    return text, _again(site, here, known=not here.known)
 
 
-def _again(site: Site, question: Question, **changed: Any) -> str:
-    values = vars(question) | changed
-    return address(site.run, "ask", **values | {"known": "true" if values["known"] else ""})
+def _again(site: Site, here: AskAddress, **changed: Any) -> str:
+    return address(site.run, "ask", **replace(here, **changed).query())
 
 
 def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, Any]]:
@@ -196,8 +187,8 @@ def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, An
         if prediction.relation is not None:
             relation = prediction.labels["relation"] or prediction.relation
             parts[1] = ("relation", short_relation(relation))
-        names = {place: getattr(prediction, place) for place in ("subject", "relation", "object")}
-        names["asks"] = "" if prediction.asks == "object" else prediction.asks
+        query = {place: getattr(prediction, place) for place in ("subject", "relation", "object")}
+        names = answer_query(query, prediction.asks, query[prediction.asks])
         unit = "rating" if prediction.probability is None else "percent"
         rows.append(
             {

@@ -8,9 +8,10 @@ from whereof import registry, units
 from whereof.evaluate.agreement import Overlap
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.explain.method import get_method
-from whereof.present import names
+from whereof.present import names, sentence
 from whereof.present.html import Site, render
-from whereof.present.pages.words import api_address, query_text
+from whereof.present.names import query_text
+from whereof.present.pages.address import api_address
 from whereof.present.svg import NEITHER, sign_of
 from whereof.units import show, typographic
 
@@ -44,9 +45,9 @@ def compare_page(
     """The page; with one side it asks for the other.
 
     same: the addresses that compare it with the same prediction in other runs, by their ids.
-    query: the values of the form: `a`, and the question of the other side.
+    query: the values of the form: `a`, and the prediction of the other side.
     """
-    site = Site(sides[0].run, sides[0].run, "compare") if sides else Site(page="compare")
+    site = Site(sides[0].run, "compare") if sides else Site(page="compare")
     predictions = [each.explanation.prediction for each in sides]
     texts = [query_text(vars(each), each.labels) for each in predictions]
     return render(
@@ -61,7 +62,11 @@ def compare_page(
         two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
         runs=runs,
         same=same,
-        methods={name: get_method(name).in_words for name in registry.names(registry.METHODS)},
+        methods={
+            each.name: each.in_words
+            for each in map(get_method, registry.names(registry.METHODS))
+            if "history" not in each.needs
+        },
         names=api_address(query.get("run", ""), "names"),
         labels=_labels(predictions, query),
         query=query,
@@ -97,13 +102,13 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "method": explanation.method,
         "estimate": explanation.estimate,
         "missing": "not among the strongest" if side.has_more else "does not support it",
-        "sentence": names.plain_sentence(explanation, mark=False),
+        "sentence": sentence.plain_sentence(explanation, mark=False),
     }
 
 
 def _noun(sides: Sequence[ComparedView]) -> str:
     """What the facts of these explanations are called."""
-    rated = any(names.has_ratings(side.explanation) for side in sides)
+    rated = any(sentence.has_ratings(side.explanation) for side in sides)
     return "rating" if rated else "fact"
 
 

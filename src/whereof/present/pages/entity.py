@@ -4,7 +4,8 @@ from typing import Any
 
 from whereof.explain.entity_card import EntityCard
 from whereof.present.html import Site, render
-from whereof.present.pages.words import Words, address
+from whereof.present.names import Words
+from whereof.present.pages.address import address, answer_query
 from whereof.units import count, show
 
 
@@ -45,8 +46,7 @@ def _relation(each: Any, words: Words) -> dict[str, Any]:
 def _prediction(site: Site, found: Any, words: Words) -> dict[str, Any]:
     rows = []
     for each in found.answers:
-        query = {**found.query, found.asks: each.entity}
-        query["asks"] = "" if found.asks == "object" else found.asks
+        query = answer_query(found.query, found.asks, each.entity)
         value = show(each.score, "rating")
         if each.probability is not None:
             value = show(each.probability, "percent")

@@ -1,12 +1,13 @@
 """Jobs: what is under way, and what retraining found."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whereof.present import names
 from whereof.present.html import Site, render
-from whereof.present.pages.words import Words, address, query_text
+from whereof.present.names import Words, query_text
+from whereof.present.pages.address import WhyAddress, address
 from whereof.present.smallest import smallest_words
 from whereof.present.verdict import claim_words, verdict_words
 from whereof.retrain.smallest import Smallest
@@ -18,6 +19,7 @@ _TITLES = {
     "verify": "Check by retraining",
     "smallest": "Smallest set",
     "evaluate": "Evaluation",
+    "audit": "Audit",
 }
 _MOST_LISTED = 20
 """Removed facts that a result names."""
@@ -49,7 +51,8 @@ class JobView:
 
     @property
     def title(self) -> str:
-        return _TITLES.get(self.kind, self.kind)
+        method = self.options.get("method") if self.kind == "explain" else None
+        return _TITLES.get(self.kind, self.kind) + (f" by {method}" if method else "")
 
     @property
     def took(self) -> str:
@@ -73,15 +76,18 @@ class JobView:
         """The address of the page that shows it."""
         if self.kind == "evaluate":
             return address(self.run, "about")
-        places = ("subject", "relation", "object", "method", "asks", "of", "top")
-        query = {name: self.options.get(name, "") for name in places}
-        query["opposing"] = str(self.options.get("opposing", "")).lower()
-        query["asks"] = "" if query["asks"] == "object" else query["asks"]
+        if self.kind == "audit":
+            return address(self.run, "audit", job=self.id)
+        fields = ("subject", "relation", "object", "asks", "method", "of", "top")
+        given = {name: self.options[name] for name in fields if name in self.options}
+        removed = tuple(getattr(self.result, "removed", self.options.get("facts", ())))
+        why = WhyAddress(**given, without=removed)
+        if self.kind == "explain":
+            why = replace(why, opposing=str(self.options.get("opposing", False)).lower())
+            return address(self.run, "why", **why.query())
         if self.kind == "smallest":
-            query["method"] = getattr(self.result, "method", "")
-        removed = getattr(self.result, "removed", self.options.get("facts", ()))
-        without = ",".join(map(str, removed))
-        return address(self.run, "why", **query, without=without, job=self.id)
+            why = replace(why, method=getattr(self.result, "method", ""))
+        return address(self.run, "why", **why.query(job=self.id, result=self.kind))
 
     @property
     def found(self) -> "RetrainedResult | None":

@@ -6,20 +6,23 @@ facts between the two, the prediction, facts through third entities, what oppose
 between other entities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.present.graph import Chosen, Third
-from whereof.present.names import label_of, name_of
-from whereof.present.pages.words import Words, short_relation
-from whereof.present.svg import PLAIN, SMALL, fit, sign_of, wrap
+from whereof.present.names import Words, label_of, name_of, short_relation
+from whereof.present.svg import PLAIN, SMALL, fit, safe, sign_of, tag, wrap
 
 _PILLAR, _BOX, _GAP, _LANE = 112, 150, 118, 30
 _LEFT, _RIGHT = -(_BOX / 2 + _GAP + _PILLAR / 2), _BOX / 2 + _GAP + _PILLAR / 2
 _APART, _SPACE = 18, 8
 """Room above a part of another kind, and between two boxes."""
+_LARGEST = 1.15
+"""How far a picture is enlarged to fill its column."""
+_LINE = 15.6
+"""Height of a line in a box."""
 _DRAWN = 40
 """Number of listed facts to draw at most."""
 
@@ -27,6 +30,45 @@ _DRAWN = 40
 def graph_layout(explanation: Explanation, words: Words) -> dict[str, Any]:
     """Nodes and edges with their positions, as a script draws them."""
     return _Layout(explanation, words).document()
+
+
+def layout_svg(layout: Mapping[str, Any]) -> str:
+    """The same as a picture, for readers without the script, and until it has started.
+
+    The style sheet has its colours; sizes are those that the script gives to Cytoscape.
+    """
+    nodes, width = {node["id"]: node for node in layout["nodes"]}, layout["width"]
+    parts = [_edge_svg(edge, nodes) for edge in layout["edges"]]
+    parts += [_node_svg(node) for node in nodes.values()]
+    box = f"{-width / 2:g} 0 {width:g} {layout['height']:g}"
+    size = {"width": _LARGEST * width, "height": _LARGEST * layout["height"]}
+    return tag("svg", *parts, viewBox=box, **size, aria_hidden="true")
+
+
+def _node_svg(node: Mapping[str, Any]) -> str:
+    kind, x, y = node["kind"], node["x"], node["y"]
+    width, height, lines = node["width"], node["height"], node["label"].split("\n")
+    corner = {"x": x - width / 2, "y": y - height / 2, "rx": min(8.0, height / 4)}
+    rect = tag("rect", **corner, width=width, height=height) if kind != "title" else ""
+    first = y + node.get("shift", 0) + 4.5 - _LINE * (len(lines) - 1) / 2
+    texts = [
+        tag("text", safe(text), x=x, y=first + _LINE * place) for place, text in enumerate(lines)
+    ]
+    return tag("g", rect, *texts, class_=f"node {kind}")
+
+
+def _edge_svg(edge: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    source, target = nodes[edge["source"]], nodes[edge["target"]]
+    out, y, thick = 1 if target["x"] > source["x"] else -1, edge["y"], edge["thick"]
+    start = source["x"] + out * source["width"] / 2
+    tip = target["x"] - out * target["width"] / 2
+    size = 0.9 * max((13.37 * thick) ** 0.9, 29.0)  # of Cytoscape's arrows
+    base, half = tip - out * 0.3 * size, 0.15 * size
+    line = tag("path", d=f"M{start:g} {y:g}H{base:.1f}", stroke_width=thick)
+    head = tag("path", class_="head", d=f"M{tip:g} {y:g}L{base:.1f} {y - half:.1f}v{2 * half:.1f}Z")
+    label = tag("text", safe(edge["label"]), x=(start + tip) / 2, y=y - 4) if edge["label"] else ""
+    pale = "" if edge.get("listed", True) else " pale"
+    return tag("g", line, head, label, class_=f"edge {edge['sign'].replace(' ', '-')}{pale}")
 
 
 @dataclass

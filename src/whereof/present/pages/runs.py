@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whereof.present.html import Site, render
-from whereof.present.pages.words import address
+from whereof.present.pages.address import address
 from whereof.units import show
 
 _METRICS = {

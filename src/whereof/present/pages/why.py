@@ -6,23 +6,19 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from whereof.explain.explanation import ExplainedFact, Explanation, Joint, MethodCost
+from markupsafe import Markup
+
+from whereof.explain.explanation import ExplainedFact, Explanation, MethodCost
 from whereof.explain.method import able_method, get_method
 from whereof.predict.answers import Answer, Answers
-from whereof.present import names
+from whereof.present import names, sentence
 from whereof.present.explanation import groups_text
 from whereof.present.html import Site, render
+from whereof.present.names import SPLITS, Words, short_relation
+from whereof.present.pages.address import WhyAddress, address, answer_query, api_address
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
-from whereof.present.pages.layout import graph_layout
-from whereof.present.pages.words import (
-    SPLITS,
-    Words,
-    address,
-    api_address,
-    query_text,
-    short_relation,
-)
+from whereof.present.pages.layout import graph_layout, layout_svg
 from whereof.present.svg import NEITHER, sign_of
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.smallest import Smallest
@@ -37,6 +33,7 @@ _TRUST = {
     "not measured": "in this run, no retraining has tested these estimates.",
 }
 """What the words for the trust in a method mean."""
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_TRUE = 3
 """Number of other answers of the test set to name."""
 _GROUPS = {"supports": "support it", "opposes": "oppose it"}
@@ -47,75 +44,56 @@ RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 9
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The question of the page, as its address has it."""
-
-    subject: str = ""
-    relation: str = ""
-    object: str = ""
-    asks: str = "object"
-    method: str = ""
-    top: int = 10
-    opposing: str = "both"
-    """true, false or both: which facts are listed."""
-    of: str = ""
-    without: tuple[int, ...] = ()
-
-    def query(self, **changed: Any) -> dict[str, Any]:
-        """The values of the address, without those that are the default."""
-        given = {name: value for name, value in vars(self).items() if value != getattr(Asked, name)}
-        given |= changed
-        if not isinstance(given.get("without", ""), str):
-            given["without"] = ",".join(map(str, given["without"]))
-        return given
-
-
-@dataclass(frozen=True)
 class Reasons:
     """What a page says about a prediction."""
 
     explanation: Explanation
     """With the facts of both signs if both were asked for, and with its graph."""
     answers: Answers
-    """The top new answers to the same question."""
+    """The top new answers to the same query."""
     known: str | None = None
     """Where the prediction is known from: train, valid or test."""
     true: Answers | None = None
-    """Answers of the test set to the same question."""
-    joint: Joint | None = None
-    """The prediction without the facts that the address leaves out."""
+    """Answers of the test set to the same query."""
     left_out: Sequence[ExplainedFact] = ()
-    """These facts."""
+    """The facts that the address leaves out."""
     left_out_by: str = ""
     """The method that estimated them."""
     problem: str = ""
     """Why there is no estimate without the facts that the address leaves out."""
     job: JobView | None = None
     """A job of this page."""
+    closer: str = ""
+    """The method that was asked for, if it takes longer than a click: a job computes it."""
+    again: str = ""
+    """The kind of a job whose result the address names, and that the server no longer knows."""
     ready: Mapping[str, bool] = field(default_factory=dict)
     """Whether a method takes milliseconds, or has its arrays stored."""
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest rating of the data; None without ratings."""
     retraining_seconds: float | None = None
     """Of one retraining on one core; None if it is not known."""
-    notes: Sequence[str] = ()
 
 
-def why_page(site: Site, asked: Asked, found: Reasons) -> str:
+def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
     """The page."""
     explanation, prediction = found.explanation, found.explanation.prediction
-    words = Words.of(two_way=prediction.relation is None, rated=names.has_ratings(explanation))
-    here = _named(asked, explanation)
+    words = Words.of(two_way=prediction.relation is None, rated=sentence.has_ratings(explanation))
+    here = _named(page, explanation)
     title = _text(prediction, words)
-    groups, proof = list(_groups(found, asked, words)), _proof(found)
+    groups, proof = list(_groups(found, page, words)), _proof(found)
+    graph = graph_layout(explanation, words)
     return render(
         "why",
         f"{title} · why",
         site,
         ["why.js"],
         words=words,
-        asked=asked,
+        page=page,
         here=here.query(),
         heading=words.parts(prediction),
         sentence=_sentence(explanation, words),
+        because=sentence.because(explanation),
         standing=_standing(site, found, words),
         explanation=explanation,
         proof=proof,
@@ -127,50 +105,24 @@ def why_page(site: Site, asked: Asked, found: Reasons) -> str:
         groups=groups,
         columns=_columns(explanation, groups),
         filters=_filters(groups, words),
-        notes=[*found.notes, *explanation.notes, *map(typographic, groups_text(explanation))],
-        joint=found.joint,
+        notes=[*explanation.notes, *map(typographic, groups_text(explanation))],
         problem=found.problem,
         job=found.job,
-        other_facts=_is_about_others(found.job, asked),
+        other_facts=_is_about_others(found.job, page),
         action=address(site.run, "why"),
+        closer=_closer_text(page, found),
         downloads=_downloads(site, here, explanation),
         compare="/compare?a=" + _escaped(site, here),
-        view=_view(site, here, found, words) | {"proof": _proven(proof)},
+        picture=Markup(layout_svg(graph)),  # it escapes every name itself
+        view=_view(site, here, found, words) | {"proof": _proven(proof), "graph": graph},
     )
 
 
-def waiting_page(
-    site: Site,
-    asked: Asked,
-    job: JobView | None,
-    method: str,
-    quick: str,
-    labels: Mapping[str, str | None],
-) -> str:
-    """The page while a method is not ready: a script starts the job, and follows it.
-
-    quick: a method that is ready. labels: those of the question.
-    """
-    query = asked.query(method=method)
-    signs = {"true": True, "false": False}
-    task = _task(asked, "explain", method)
-    task |= {"top": asked.top, "opposing": signs.get(asked.opposing, "both")}
-    return render(
-        "waiting",
-        f"{method} · why",
-        site,
-        ["waiting.js"],
-        method=method,
-        heading=query_text(vars(asked), labels),
-        job=job,
-        quick=quick,
-        quick_page=address(site.run, "why", **asked.query(method=quick)),
-        view={
-            "jobs": api_address(site.run, "jobs"),
-            "task": task | ({"of": asked.of} if asked.of else {}),
-        },
-        here=address(site.run, "why", **query),
-    )
+def _closer_text(page: WhyAddress, found: Reasons) -> str:
+    """What a job computes while the page shows quick estimates."""
+    if not found.closer:
+        return ""
+    return f"The method {found.closer}" if page.method else f"A closer estimate by {found.closer}"
 
 
 def _proof(found: Reasons) -> RetrainedResult | None:
@@ -198,18 +150,18 @@ def _proven(proof: RetrainedResult | None) -> dict[str, Any] | None:
     }
 
 
-def _is_about_others(job: JobView | None, asked: Asked) -> bool:
+def _is_about_others(job: JobView | None, page: WhyAddress) -> bool:
     """Whether retraining left out other facts than the address does."""
     removed = job.found.result.removed if job is not None and job.found is not None else ()
-    return bool(removed) and {*removed} != {*asked.without}
+    return bool(removed) and {*removed} != {*page.without}
 
 
-def _named(asked: Asked, explanation: Explanation) -> Asked:
-    """The question with the names that were found, for links."""
+def _named(page: WhyAddress, explanation: Explanation) -> WhyAddress:
+    """The address with the names that were found, for links."""
     found = explanation.prediction
     relation = found.relation or ""
     return replace(
-        asked, subject=found.subject, relation=relation, object=found.object, asks=found.asks
+        page, subject=found.subject, relation=relation, object=found.object, asks=found.asks
     )
 
 
@@ -219,7 +171,7 @@ def _text(item: Any, words: Words) -> str:
 
 def _sentence(explanation: Explanation, words: Words) -> str:
     """What the explanation says, in plain words."""
-    said = names.plain_sentence(explanation, mark=False)  # the page marks it
+    said = sentence.plain_sentence(explanation, mark=False)  # the page marks it
     return said or f"No {words.fact} was found that changes this prediction."
 
 
@@ -248,16 +200,21 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
         "rank": f"{prediction.rank:,}",
         "of": f"{among} {answers.n_new:,} new {new}",
         "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
+        "scale": _scale_text(found),
         "others": others,
         "true": list(_true(site, found, words)),
     }
 
 
+def _scale_text(found: Reasons) -> str:
+    """Why a rating is beyond those of the data, if one is."""
+    shown = [found.explanation.prediction.value, *(each.score for each in found.answers.answers)]
+    return "" if found.scale is None else names.scale_text(shown, *found.scale)
+
+
 def _why(site: Site, answers: Answers, answer: Answer) -> str:
     """The address of the page of an answer."""
-    query = {**answers.query, answers.asks: answer.entity}
-    query["asks"] = "" if answers.asks == "object" else answers.asks
-    return address(site.run, "why", **query)
+    return address(site.run, "why", **answer_query(answers.query, answers.asks, answer.entity))
 
 
 def _true(site: Site, found: Reasons, words: Words) -> Iterator[dict[str, str]]:
@@ -313,37 +270,35 @@ def _price(name: str, retraining_seconds: float | None) -> dict[str, Any]:
     n_rounds = -(-RETRAININGS[name] // (os.cpu_count() or 1))
     seconds = max(n_rounds * retraining_seconds, 0.1)
     # Times below a second would be in milliseconds, which claims too much.
-    text = f"about {show(seconds, 'seconds') if seconds >= 1 else f'{seconds:.1f} s'}"
+    time = show(seconds, "seconds") if seconds >= 1 else f"{seconds:.1f} s"
+    text = f"about {time}".replace(" ", _NO_BREAK)
     if name == "smallest":
         text = f"up to {RETRAININGS[name]} retrainings, {text}"
     return {"text": text, "off": seconds > _TOO_LONG}
 
 
 def _methods(
-    site: Site, here: Asked, explanation: Explanation, ready: Mapping[str, bool]
+    site: Site, here: WhyAddress, explanation: Explanation, ready: Mapping[str, bool]
 ) -> Iterator[dict[str, Any]]:
     costs = explanation.costs or (MethodCost(explanation.method, None, "rough"),)
     for each in costs:
-        seconds = each.seconds
+        seconds, is_current = each.seconds, each.method == explanation.method
         time = "milliseconds"
-        if ready.get(each.method):
-            time = "ready"
-        elif seconds is not None:
-            time = f"about {show(seconds, 'seconds')}"
-        if each.method == explanation.method:
-            time = show(explanation.seconds, "seconds")
+        if seconds is not None:
+            is_ready = is_current or ready.get(each.method)
+            time = "ready" if is_ready else f"about {show(seconds, 'seconds')}"
         possible = ready.get(each.method) or (seconds or 0) <= _TOO_LONG
         yield {
             "name": each.method,
             "phrase": get_method(each.method).in_words,
             "about": f"{time}, {each.trust}",
             "recommended": bool(possible) and each.method == explanation.recommended,
-            "current": each.method == explanation.method,
+            "current": is_current,
             "href": address(site.run, "why", **here.query(method=each.method)) if possible else "",
         }
 
 
-def _groups(found: Reasons, asked: Asked, words: Words) -> Iterator[dict[str, Any]]:
+def _groups(found: Reasons, page: WhyAddress, words: Words) -> Iterator[dict[str, Any]]:
     """The facts in groups, each under its own heading."""
     explanation, by = found.explanation, found.left_out_by
     prediction = explanation.prediction
@@ -375,7 +330,7 @@ def _groups(found: Reasons, asked: Asked, words: Words) -> Iterator[dict[str, An
     groups[f"Estimated by {by}"] = others
     most = max((abs(fact.influence) for fact in (*facts, *others)), default=0.0)
     for title, grouped in groups.items():
-        rows = [_row(explanation, fact, most, asked, words) for fact in grouped]
+        rows = [_row(explanation, fact, most, page, words) for fact in grouped]
         # A fact that only the address names has no rank.
         ranks = count(1)
         rows = [row | {"rank": next(ranks) if row["id"] in listed else None} for row in rows]
@@ -384,7 +339,7 @@ def _groups(found: Reasons, asked: Asked, words: Words) -> Iterator[dict[str, An
 
 
 def _row(
-    explanation: Explanation, fact: ExplainedFact, most: float, asked: Asked, words: Words
+    explanation: Explanation, fact: ExplainedFact, most: float, page: WhyAddress, words: Words
 ) -> dict[str, Any]:
     sign, prediction = sign_of(fact.influence), explanation.prediction
     rated = names.is_rated(prediction)
@@ -396,7 +351,7 @@ def _row(
         text += f", rating {fact.rating:g}"
     return {
         "id": fact.fact_id,
-        "kept": fact.fact_id not in asked.without,
+        "kept": fact.fact_id not in page.without,
         "text": text,
         "parts": [(place, label, name, name in ends) for place, label, name in words.parts(fact)],
         "own": prediction.relation is None and "subject" in fact.parts,
@@ -444,17 +399,30 @@ def _filters(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[st
     return found
 
 
-def _task(asked: Asked, kind: str, method: str) -> dict[str, Any]:
+def _closer(here: WhyAddress, found: Reasons) -> dict[str, Any] | None:
+    """The job that computes the method that was asked for, if it takes longer than a click."""
+    if not found.closer:
+        return None
+    task = _task(here, "explain", found.closer) | ({"of": here.of} if here.of else {})
+    if not here.method:
+        task["unasked"] = True
+    if not get_method(found.closer).retrains:  # the run stores what it prepares
+        return task
+    signs = {"true": True, "false": False}
+    return task | {"top": here.top, "opposing": signs.get(here.opposing, "both")}
+
+
+def _task(page: WhyAddress, kind: str, method: str) -> dict[str, Any]:
     """The body of a request for a job."""
-    task = {"kind": kind, "subject": asked.subject, "object": asked.object, "asks": asked.asks}
-    if asked.relation:
-        task["relation"] = asked.relation
+    task = {"kind": kind, "subject": page.subject, "object": page.object, "asks": page.asks}
+    if page.relation:
+        task["relation"] = page.relation
     if method:
         task["method"] = method
     return task
 
 
-def _downloads(site: Site, here: Asked, explanation: Explanation) -> list[tuple[str, str]]:
+def _downloads(site: Site, here: WhyAddress, explanation: Explanation) -> list[tuple[str, str]]:
     query = {
         **{name: getattr(here, name) for name in ("subject", "relation", "object", "of", "top")},
         "method": explanation.method,
@@ -469,33 +437,37 @@ def _downloads(site: Site, here: Asked, explanation: Explanation) -> list[tuple[
     ]
 
 
-def _escaped(site: Site, here: Asked) -> str:
+def _escaped(site: Site, here: WhyAddress) -> str:
     from urllib.parse import quote, urlencode
 
     return quote(urlencode({"run": site.run, **here.query()}), safe="")
 
 
-def _view(site: Site, here: Asked, found: Reasons, words: Words) -> dict[str, Any]:
+def _view(site: Site, here: WhyAddress, found: Reasons, words: Words) -> dict[str, Any]:
     """What the script of the page needs."""
     explanation, prediction = found.explanation, found.explanation.prediction
     remover = able_method("groups", explanation.method).name
     check, smallest = _task(here, "verify", remover), _task(here, "smallest", "")
+    smallest |= {"role": "subject"} if prediction.relation is None else {}
+    jobs = {"smallest": smallest}
+    if here.without:
+        jobs["verify"] = check | {"facts": [*here.without]}
     about = {name: value for name, value in check.items() if name != "kind"}
     return {
         "estimate": api_address(site.run, "estimate"),
         "jobs": api_address(site.run, "jobs"),
         "entity": address(site.run, "entity"),
         "about": about | ({"of": here.of} if here.of else {}),
-        "without": [*here.without],
+        "closer": _closer(here, found),
+        "again": jobs.get(found.again),
         "rated": names.is_rated(prediction),
         "noun": names.output_noun(prediction),
         "fact": words.fact,
         "check": check,
-        "smallest": smallest | ({"role": "subject"} if prediction.relation is None else {}),
+        "smallest": smallest,
         "measure": _MEASURE,
         "before": prediction.value,
         "top": words.label(prediction.top_answer, prediction.top_label, prediction.asks),
         "top_name": prediction.top_answer,
-        "names_tops": names.names_joint_tops(explanation),
-        "graph": graph_layout(explanation, words),
+        "names_tops": sentence.names_joint_tops(explanation),
     }

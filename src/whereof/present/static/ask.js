@@ -6,16 +6,19 @@ import { make, part } from "./dom.js";
 for (const input of document.querySelectorAll("[data-complete]")) complete(input);
 
 const form = document.querySelector("form.ask");
-form.addEventListener("change", (event) => {
-  if (event.target.name !== "asks") return;
-  const open = event.target.value;
-  const given = open === "object" ? "subject" : "object";
+function turn() {
+  const open = form.elements.asks.value;
   for (const place of ["subject", "object"]) {
     const field = form.querySelector(`[data-place=${place}]`);
     field.hidden = place === open;
     field.querySelector("input").disabled = place === open;
   }
-  form.elements[given].focus();
+}
+turn(); // the direction may have been chosen before this script was there
+form.addEventListener("change", (event) => {
+  if (event.target.name !== "asks") return;
+  turn();
+  form.elements[event.target.value === "object" ? "subject" : "object"].focus();
 });
 form.addEventListener("chosen", (event) => {
   // On to the next empty field, or to the answer.

@@ -52,6 +52,8 @@ function ends(edge, nodes) {
 }
 
 export function draw(container, layout, { onFact, onEntity }) {
+  const still = container.querySelector("svg"); // the same picture, until this one is drawn
+  still?.classList.add("leaving");
   const nodes = new Map(layout.nodes.map((node) => [node.id, node]));
   const cy = cytoscape({
     container,
@@ -64,6 +66,7 @@ export function draw(container, layout, { onFact, onEntity }) {
     autoungrabify: true, autounselectify: true, boxSelectionEnabled: false,
     userZoomingEnabled: false, userPanningEnabled: false,
   });
+  cy.one("render", () => still?.remove());
   let wide = 0;
   const fit = () => {
     if (container.clientWidth === wide) return;
@@ -78,8 +81,9 @@ export function draw(container, layout, { onFact, onEntity }) {
     picture?.classList.toggle("tall", picture.scrollHeight > innerHeight);
   };
   fit();
-  new ResizeObserver(fit).observe(container);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(look()));
+  const resized = new ResizeObserver(fit), ended = new AbortController();
+  resized.observe(container);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(look()), { signal: ended.signal });
 
   const light = (fact) => {
     cy.batch(() => {
@@ -105,6 +109,11 @@ export function draw(container, layout, { onFact, onEntity }) {
         cy.edges().removeClass("removed");
         for (const fact of facts) cy.getElementById(`fact-${fact}`).addClass("removed");
       });
+    },
+    destroy() {
+      resized.disconnect();
+      ended.abort();
+      cy.destroy();
     },
     png: () => cy.png({ full: true, scale: 2, bg: colour("ground") }),
   };

@@ -1,14 +1,16 @@
 // Why: filters, sorting, what if, check, smallest set, cards, and the graph.
 
-import { ask, keep, later, make, part, send } from "./dom.js";
+import { openCard, watchCards } from "./card.js";
+import { ask, keep, later, make, send } from "./dom.js";
 import { follow, panel } from "./job.js";
+import { calm, reloadParts } from "./parts.js";
 import { makeSortable, sortBy } from "./table.js";
 
 let view = JSON.parse(document.getElementById("view").textContent);
-const table = document.querySelector("table.facts");
-const rows = table ? [...table.querySelectorAll("tr[data-fact]")] : [];
-const query = new URL(location.href).searchParams;
+let rows = [], graph = null;
+const main = document.getElementById("main");
 const problem = document.getElementById("problem");
+const chosen = () => new URL(location.href).searchParams;
 
 const say = (message) => {
   problem.textContent = message;
@@ -16,33 +18,66 @@ const say = (message) => {
 };
 
 // Which facts are listed.
-const controls = document.querySelector("form.controls");
-controls.querySelector("button.plain").hidden = true;
-controls.addEventListener("change", (event) => {
-  if (event.target.dataset.filter === undefined) controls.requestSubmit();
-  else filter();
-});
-const filters = [...controls.querySelectorAll("[data-filter]")];
-for (const select of filters) {
-  select.parentElement.hidden = false;
-  select.value = query.get(`only_${select.dataset.filter}`) ?? "";
-  if (select.selectedIndex < 0) select.value = "";
-}
+const filters = () => [...main.querySelectorAll("[data-filter]")];
 function filter() {
+  const used = filters().filter((each) => each.value);
   for (const row of rows) {
-    row.hidden = filters.some((each) => each.value && row.dataset[each.dataset.filter] !== each.value);
+    row.hidden = used.some((each) => row.dataset[each.dataset.filter] !== each.value);
   }
-  for (const body of table?.tBodies ?? []) {
+  for (const body of main.querySelectorAll("table.facts tbody")) {
     body.hidden = ![...body.rows].some((row) => row.dataset.fact && !row.hidden);
   }
-  keep(Object.fromEntries(filters.map((each) => [`only_${each.dataset.filter}`, each.value])));
 }
-if (table) {
-  makeSortable(table, (name, rising) => keep({ sort: rising ? name : `-${name}` }));
-  const sorted = query.get("sort");
-  if (sorted) sortBy(table, sorted.replace(/^-/, ""), !sorted.startsWith("-"));
-  if (filters.some((each) => each.value)) filter();
+
+// Prepares the parts that the server has rendered: as the address says, and ready for use.
+function dress() {
+  const query = chosen(), table = main.querySelector("table.facts");
+  rows = [...main.querySelectorAll("tr[data-fact]")];
+  main.querySelector("form.controls button.plain").hidden = true;
+  for (const select of filters()) {
+    select.parentElement.hidden = false;
+    select.value = query.get(`only_${select.dataset.filter}`) ?? "";
+    if (select.selectedIndex < 0) select.value = "";
+  }
+  for (const row of rows) box(row).disabled = false;
+  if (table) {
+    makeSortable(table, (name, rising) => keep({ sort: rising ? name : `-${name}` }));
+    const sorted = query.get("sort");
+    if (sorted) sortBy(table, sorted.replace(/^-/, ""), !sorted.startsWith("-"));
+    filter();
+  }
+  main.querySelector(".whatif-hint").hidden = rows.length === 0;
+  const measure = main.querySelector("[data-measure]");
+  if (measure) measure.parentElement.hidden = false;
+  main.querySelector("[data-png]").hidden = !graph;
+  if (removed().length || !bar.hidden) { showRemoved(); estimate(); }
 }
+
+// Shows what the address says, without loading the page again.
+let shown = 0;
+async function show(keepPart) {
+  const number = ++shown;
+  const { page, swap, settle } = await reloadParts(keepPart);
+  if (number !== shown) return;
+  swap();
+  const next = JSON.parse(page.querySelector("#view").textContent);
+  const sameGraph = JSON.stringify(next.graph) === JSON.stringify(view.graph);
+  view = next;
+  closer.dataset.title = page.querySelector("#closer").dataset.title;
+  dress();
+  if (!sameGraph) {
+    graph?.destroy();
+    graph = null;
+    drawing.replaceChildren(...page.querySelector("#graph").childNodes);
+    drawGraph();
+  }
+  settle();
+  pursue();
+}
+const turn = (values) => {
+  keep(values, "pushState");
+  show().catch((error) => say(error.message));
+};
 
 // What if.
 const result = document.getElementById("result");
@@ -51,7 +86,7 @@ const bar = document.getElementById("whatif");
 const says = bar.querySelector(".says");
 const box = (row) => row.querySelector("input[type=checkbox]");
 const removed = () => rows.filter((row) => !box(row).checked).map((row) => Number(row.dataset.fact));
-let graph = null, latest = 0;
+let latest = 0;
 
 function percent(value) {
   if (value < 0) return `−${percent(-value)}`;
@@ -69,7 +104,7 @@ function showRemoved() {
   graph?.remove(facts);
   bar.hidden = facts.length === 0;
   keep({ without: facts.join(",") });
-  for (const link of document.querySelectorAll(".downloads a[download]")) {
+  for (const link of main.querySelectorAll(".downloads a[download]")) {
     const address = new URL(link.href);
     address.searchParams.set("without", facts.join(","));
     link.href = address;
@@ -86,7 +121,7 @@ async function estimate() {
   check.hidden = proven;
   if (!facts.length) return;
   const count = `Without ${facts.length === 1 ? `this ${view.fact}` : `these ${facts.length} ${view.fact}s`}: `;
-  const show = (kind, before, value, name, top) => {
+  const tell = (kind, before, value, name, top) => {
     const mark = make("span", { class: kind }, kind);
     const parts = [count, `${view.noun} ${amount(before)} → `, make("strong", {}, amount(value)), " ", mark];
     if (name) {
@@ -98,7 +133,7 @@ async function estimate() {
   };
   if (proven) {
     const { before, value, top_name: name, top } = view.proof;
-    show("retrained", before, value, name, top);
+    tell("retrained", before, value, name, top);
     return;
   }
   try {
@@ -106,7 +141,7 @@ async function estimate() {
     if (number !== latest) return;
     const name = view.names_tops && found.top_answer;
     const value = view.rated ? found.score : found.probability;
-    show("estimate", view.before, value, name, found.labels?.top_answer ?? found.top_answer);
+    tell("estimate", view.before, value, name, found.labels?.top_answer ?? found.top_answer);
     if (!name && found.top_answer_changes) says.append("; the top answer may change: check it");
     say("");
   } catch (error) {
@@ -115,135 +150,155 @@ async function estimate() {
 }
 const estimateSoon = later(estimate, 50);
 
-for (const row of rows) {
-  box(row).disabled = false;
-  box(row).addEventListener("change", () => { showRemoved(); estimateSoon(); });
-}
-bar.querySelector("[data-restore]").addEventListener("click", () => {
+function restore() {
   for (const row of rows) box(row).checked = true;
   showRemoved();
   estimate();
   document.getElementById("facts").scrollIntoView({ block: "nearest" });
   if (rows.length) box(rows[0]).focus();
-});
-const hint = document.querySelector(".whatif-hint");
-hint.hidden = rows.length === 0;
-
-// Jobs: check, smallest set and reliability. Each has an entry in the history.
-const buttons = document.querySelectorAll(":is([data-check], [data-smallest], [data-measure]):enabled");
-let job = query.get("job");
-addEventListener("popstate", () => {
-  if (new URL(location.href).searchParams.get("job") !== job) location.reload();
-});
-
-async function start(button, title, task) {
-  say("");
-  const element = panel(title);
-  element.tabIndex = -1;
-  result.replaceChildren(element);
-  result.scrollIntoView({ block: "center" });
-  element.focus({ preventScroll: true });
-  for (const each of buttons) each.disabled = true;
-  try {
-    const { id } = await send(view.jobs, task);
-    job = id;
-    keep({ job: id }, "pushState");
-    await finish(element, id);
-  } catch (error) {
-    result.replaceChildren();
-    say(error.message);
-  }
-  for (const each of buttons) each.disabled = false;
-  if (document.activeElement === document.body) button.focus();
 }
 
-const TO_RESULT = "whereof-to-result";
-function focusResult() {
-  const heading = document.getElementById("proof");
-  result.scrollIntoView({ block: "center" });
-  heading?.focus({ preventScroll: true });
+// Jobs: check, smallest set and reliability. Each has an entry in the history.
+let running = false, locked = [];
+function lock(isRunning) {
+  running = isRunning;
+  if (isRunning) locked = [...main.querySelectorAll(":is([data-check], [data-smallest], [data-measure]):enabled")];
+  for (const button of locked) button.disabled = isRunning;
+}
+
+// isAsked: whether the reader asked for it by a click.
+async function start(title, task, isAsked = true) {
+  if (running) return;
+  say("");
+  const element = panel(title), button = document.activeElement;
+  element.tabIndex = -1;
+  result.prepend(element); // the result before stays until the next one is there
+  if (isAsked) {
+    result.scrollIntoView({ block: "center" });
+    element.focus({ preventScroll: true });
+  }
+  lock(true);
+  try {
+    const { id } = await send(view.jobs, task);
+    keep({ job: id, result: task.kind }, isAsked ? "pushState" : "replaceState");
+    await finish(element, id);
+  } catch (error) {
+    element.remove();
+    say(error.message);
+  }
+  lock(false);
+  if (document.activeElement === document.body && isAsked) button.focus();
 }
 
 async function finish(element, id) {
-  const { kind, state } = await follow(element, id);
+  const job = await follow(element, id);
   const isHere = document.activeElement === document.body || result.contains(document.activeElement);
-  if (state === "done" && kind !== "verify") {
-    if (kind === "smallest") {
-      const { result: found } = await ask(`/api/jobs/${encodeURIComponent(id)}`);
-      keep({ without: found.removed.join(","), method: found.method });
-    }
-    if (isHere) sessionStorage.setItem(TO_RESULT, id);
-    location.reload(); // the table has the facts of the set, and the estimates of its method
-    return;
+  if (job.state === "done" && job.kind === "smallest") {
+    // The table has the facts of the set then, and the estimates of its method.
+    const { result: found } = await ask(`/api/jobs/${encodeURIComponent(id)}`);
+    keep({ without: found.removed.join(","), method: found.method });
   }
-  const page = await part(location.href, "main");
-  for (const each of ["lead", "trust", "result"]) {
-    document.getElementById(each).replaceChildren(...page.querySelector(`#${each}`).childNodes);
-  }
-  view = JSON.parse(page.querySelector("#view").textContent);
-  estimate();
-  if (isHere) focusResult();
+  await show();
+  lock(false);
+  if (!isHere) return;
+  result.scrollIntoView({ block: "center" });
+  document.getElementById("proof")?.focus({ preventScroll: true });
 }
-if (job && sessionStorage.getItem(TO_RESULT) === job) focusResult();
-sessionStorage.removeItem(TO_RESULT);
 
-check.addEventListener("click", () => {
-  start(check, "Check by retraining", { ...view.check, facts: removed() });
-});
-const smallest = document.querySelector("[data-smallest]");
-smallest.addEventListener("click", () => start(smallest, "Smallest set", view.smallest));
-const measure = document.querySelector("[data-measure]");
-if (measure) {
-  measure.parentElement.hidden = false;
-  measure.addEventListener("click", () => start(measure, "Reliability", view.measure));
-}
-const running = result.querySelector("[data-job]");
-if (running) finish(running, running.dataset.job).catch((error) => say(error.message));
-
-// Cards of entities.
-const card = document.getElementById("card");
-async function openCard(address) {
-  const content = card.querySelector(".content");
-  content.replaceChildren(make("p", { class: "quiet" }, "Loading"));
-  card.showModal();
+// The method that was asked for, if it takes longer than a click: a job computes it while the page
+// shows quick estimates.
+const closer = document.getElementById("closer");
+let pursued = "";
+async function pursue() {
+  const task = view.closer, key = JSON.stringify(task);
+  if (!task) closer.replaceChildren();
+  if (key === pursued || !task) { pursued = key; return; }
+  pursued = key;
+  const element = panel(closer.dataset.title);
+  closer.replaceChildren(element);
   try {
-    content.replaceChildren(await part(address, "article"));
+    const { id } = await send(view.jobs, task);
+    const job = await follow(element, id);
+    if (job.state !== "done") throw new Error(job.message || "It was cancelled.");
+    await calm();
+    if (key !== pursued) return; // another method was chosen
+    await show((each) => each === result && running);
+    closer.replaceChildren(make("p", { class: "quiet", role: "status" }, `Updated: all numbers are those of ${task.method} now.`));
   } catch (error) {
-    content.replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
+    if (key !== pursued) return;
+    const again = make("button", { type: "button", class: "link" }, "Try again");
+    again.addEventListener("click", () => { pursued = ""; pursue(); });
+    closer.replaceChildren(make("p", { class: "quiet", role: "alert" }, `${error.message} `, again));
   }
 }
-document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a.entity");
-  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-    event.preventDefault();
-    openCard(link.href);
-  } else if (event.target === card) card.close();
+
+// What the reader does.
+main.addEventListener("change", ({ target }) => {
+  if (target.dataset.filter !== undefined) {
+    filter();
+    keep(Object.fromEntries(filters().map((each) => [`only_${each.dataset.filter}`, each.value])));
+  } else if (target.closest("form.controls")) {
+    turn({ [target.name]: target.value });
+  } else if (target.closest("tr[data-fact]")) {
+    showRemoved();
+    estimateSoon();
+  }
 });
+const ACTIONS = {
+  "[data-restore]": restore,
+  "[data-check]": () => start("Check by retraining", { ...view.check, facts: removed() }),
+  "[data-smallest]": () => start("Smallest set", view.smallest),
+  "[data-measure]": () => start("Reliability", view.measure),
+  "[data-png]": () => make("a", { href: graph.png(), download: "explanation.png" }).click(),
+};
+main.addEventListener("click", (event) => {
+  for (const [selector, act] of Object.entries(ACTIONS)) {
+    if (event.target.closest(selector)) act();
+  }
+  const method = event.target.closest("a[data-method]");
+  if (method && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    turn({ method: method.dataset.method });
+  }
+});
+addEventListener("popstate", () => show().catch((error) => say(error.message)));
 
 // The graph: hover or focus of a row lights its edge, and the other way round.
 const light = (fact) => {
   for (const row of rows) row.classList.toggle("lit", row.dataset.fact === String(fact));
 };
-for (const row of rows) {
-  for (const kind of ["pointerenter", "focusin"]) row.addEventListener(kind, () => graph?.light(row.dataset.fact));
-  for (const kind of ["pointerleave", "focusout"]) row.addEventListener(kind, () => graph?.light(null));
+for (const [kind, isOn] of [["pointerover", true], ["focusin", true], ["pointerout", false], ["focusout", false]]) {
+  main.addEventListener(kind, ({ target }) => {
+    const row = target.closest?.("tr[data-fact]");
+    if (row) graph?.light(isOn ? row.dataset.fact : null);
+  });
 }
-if (removed().length) { showRemoved(); estimate(); }
 const drawing = document.getElementById("graph");
-import("./graph.js").then(({ draw }) => {
-  graph = draw(drawing, view.graph, {
-    onFact: light,
-    onEntity: (name, place) => openCard(`${view.entity}?${new URLSearchParams({ name, place })}`),
-  });
-  graph.remove(removed());
-  const png = document.querySelector("[data-png]");
-  png.hidden = false;
-  png.addEventListener("click", () => {
-    const link = make("a", { href: graph.png(), download: "explanation.png" });
-    link.click();
-  });
-}).catch(() => {
-  drawing.replaceChildren("The graph cannot be drawn here. The table lists the same facts.");
-  drawing.removeAttribute("role");
-  drawing.removeAttribute("aria-label");
-});
+async function drawGraph() {
+  try {
+    const { draw } = await import("./graph.js");
+    graph?.destroy();
+    graph = draw(drawing, view.graph, {
+      onFact: light,
+      onEntity: (name, place) => openCard(view.entity, name, place),
+    });
+    graph.remove(removed());
+    main.querySelector("[data-png]").hidden = false;
+  } catch {
+    drawing.querySelector("svg")?.classList.remove("leaving"); // the picture stays as it is
+  }
+}
+
+dress();
+watchCards(view.entity);
+// When the words and the picture are drawn: the graph that answers to the pointer, and jobs.
+const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+requestAnimationFrame(() => whenIdle(() => {
+  drawGraph();
+  const job = result.querySelector("[data-job]");
+  if (job) {
+    lock(true);
+    finish(job, job.dataset.job).catch((error) => say(error.message));
+  } else if (view.again) start("Retraining", view.again, false);
+  pursue();
+}, { timeout: 1000 }));

@@ -1,4 +1,4 @@
-// A method that is not ready: start its job, follow it, then show the page.
+// Start an audit, or follow the one that is under way, then show what it found.
 
 import { make, send } from "./dom.js";
 import { follow, panel } from "./job.js";
@@ -8,15 +8,13 @@ const place = document.getElementById("waiting");
 try {
   let element = place.querySelector("[data-job]"), id = element?.dataset.job;
   if (!element) {
-    element = panel(view.task.method);
+    element = panel("Audit");
     place.replaceChildren(element);
     id = (await send(view.jobs, view.task)).id;
   }
   const job = await follow(element, id);
-  if (job.state !== "done") throw new Error(job.message || "the work was cancelled");
-  const address = new URL(location.href);
-  address.searchParams.set("job", id);
-  location.replace(address);
+  if (job.state !== "done") throw new Error(job.message || "the audit was cancelled");
+  location.replace(`${view.page}?job=${encodeURIComponent(id)}`);
 } catch (error) {
   place.replaceChildren();
   const problem = document.getElementById("problem");

@@ -1,0 +1,181 @@
+"""An audit: in words, and as tables for the terminal, notebooks and pages."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from whereof.evaluate.audit import Audit, AuditedGroup
+from whereof.present import html, names
+from whereof.present.terminal import heading, show
+from whereof.table import Column, Table
+from whereof.units import count, percent, seconds
+from whereof.units import show as written
+
+_RANKINGS = {
+    "loss-without": "its loss if the model had not trained on it",
+    "self-influence": "how far it lowers its own loss",
+    "loss": "how badly the model learned it",
+    "score": "how low the model scores it",
+    "degree": "how few facts its rarer entity has",
+}
+_KINDS = {
+    "relation": "Relations",
+    "entity": "Entities",
+    "source": "Sources",
+    "group": "Groups of entities",
+}
+
+
+def audit_words(audit: Audit) -> Iterator[str]:
+    """What the audit found, in a few sentences."""
+    held_out, checked = audit.held_out, audit.consistency
+    if held_out is not None:
+        of = f"{count(held_out.n_predictions, 'prediction')} of the split {held_out.split}"
+        yield f"The model gets {held_out.n_wrong:,} of {of} wrong."
+    if audit.n_idle:
+        yield f"{count(audit.n_idle, 'fact')} support none of them, as estimated."
+    elif audit.n_idle == 0:
+        yield "Every fact supports some of them, as estimated."
+    found = (
+        (len(checked.copies), "copied relation"),
+        (len(checked.same_entities), "group"),
+        (len(checked.contradictions), "near-contradiction"),
+    )
+    parts = [count(n, noun) for n, noun in found]
+    yield f"In the data: {parts[0]}, {parts[1]} of entities with the same facts, {parts[2]}."
+    for each in audit.verified:
+        if each.mrr is not None and held_out is not None and held_out.mrr is not None:
+            change = f"{percent(held_out.mrr)} to {percent(each.mrr)}"
+            yield f"Retrained without the {each.label}, the MRR goes from {change}."
+
+
+def audit_tables(audit: Audit, most: int | None = None) -> Iterator[Table]:
+    """All tables of an audit that have rows."""
+    found = [_suspicious(audit), _blamed(audit), *_groups(audit), *_consistency(audit)]
+    if audit.idle:
+        columns = names.fact_columns(audit.idle)
+        found.append(Table.by_columns("idle", "Facts that support nothing", [*columns]))
+    for table in found:
+        if table.rows:
+            yield replace(table, most=most)
+
+
+def show_audit(out: Console, audit: Audit) -> None:
+    """Print an audit."""
+    show(out, " ".join(audit_words(audit)))
+    for table in audit_tables(audit, most=20):
+        show(out, heading(table.title), replace(table, title=""))
+    effort = f"in {seconds(audit.seconds)}; suspicion by {audit.ranking_method}, "
+    effort += f"influence by {audit.method}"
+    if audit.n_retrainings:
+        effort = f"{count(audit.n_retrainings, 'retraining')}, {effort}"
+    if audit.verified:
+        said = "Columns named actual are measured by retraining; other influences are estimates."
+    else:
+        said = "The numbers are estimates; confirm them by retraining with --verify."
+    show(out, "", *audit.notes, effort, said)
+
+
+def audit_html(audit: Audit) -> str:
+    """The audit in words and tables, for notebooks."""
+    parts: list[tuple[Any, ...]] = [
+        ("sentence", " ".join(audit_words(audit)), "estimate"),
+        ("paragraphs", audit.notes),
+        *(("titled", table) for table in audit_tables(audit, most=50)),
+    ]
+    return html.page(parts, title="Audit", template="notebook")
+
+
+def _suspicious(audit: Audit) -> Table:
+    facts = audit.suspicious
+    columns = [
+        *names.fact_columns(facts),
+        (Column("source", "source"), [fact.source for fact in facts]),
+        (Column("rating", "rating", "rating"), [fact.rating for fact in facts]),
+        (Column("suspicion", audit.ranking, "number"), [fact.suspicion for fact in facts]),
+        (Column("probability", "probability", "percent"), [fact.probability for fact in facts]),
+        (
+            Column("probability_without", "estimated without itself", "percent"),
+            [fact.probability_without for fact in facts],
+        ),
+    ]
+    note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}."
+    return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
+
+
+def _blamed(audit: Audit) -> Table:
+    facts = audit.blamed
+    columns = [
+        *names.fact_columns(facts),
+        (Column("source", "source"), [fact.source for fact in facts]),
+        (Column("blame", "estimated harm", "number"), [fact.blame for fact in facts]),
+        (Column("influence", "influence on all", "signed"), [fact.influence for fact in facts]),
+    ]
+    note = (
+        "harm: how far the fact lowers the margins of true answers that the model gets wrong, "
+        "added up. A margin is the score of the true answer minus that of its strongest rival."
+    )
+    return Table.by_columns(
+        "blamed", "Facts most responsible for wrong answers", columns, note=note
+    )
+
+
+def _groups(audit: Audit) -> Iterator[Table]:
+    for kind, title in _KINDS.items():
+        groups = [group for group in audit.groups if group.kind == kind]
+        yield _group_table(kind, f"{title}: what if they were dropped?", groups)
+    yield _group_table("verified", "Without the listed facts, all together", audit.verified)
+
+
+def _group_table(name: str, title: str, groups: Sequence[AuditedGroup]) -> Table:
+    columns: list[tuple[Column, list[Any]]] = [
+        (Column("name", name if name in _KINDS else "facts"), [group.label for group in groups]),
+        (Column("n_facts", "facts", "count"), [group.n_facts for group in groups]),
+        (Column("influence", "estimated influence", "signed"), [it.influence for it in groups]),
+        (Column("actual", "actual influence", "signed"), [group.actual for group in groups]),
+        (Column("mrr", "MRR without", "percent"), [group.mrr for group in groups]),
+    ]
+    note = "influence: the mean margin with all facts minus the one without them; positive helps."
+    return Table.by_columns(name, title, columns, note=note)
+
+
+def _consistency(audit: Audit) -> Iterator[Table]:
+    found = audit.consistency
+    yield Table(
+        "copies",
+        "Relations that repeat each other",
+        [
+            Column("relation", "relation"),
+            Column("copy", "repeated by"),
+            Column("swapped", "places swapped"),
+            Column("n_shared", "pairs in common", "count"),
+            Column("share", "of the smaller", "percent"),
+        ],
+        [(it.relation, it.copy, it.swapped, it.n_shared, it.share) for it in found.copies],
+    )
+    yield Table(
+        "same",
+        "Entities with the same facts",
+        [Column("entities", "entities"), Column("n_facts", "facts of each", "count")],
+        [(", ".join(it.entities), it.n_facts) for it in found.same_entities],
+    )
+    facts = {fact.fact_id: fact for fact in audit.conflicting}
+    listed = [it for it in found.contradictions if facts.keys() >= {*it.fact_ids}]
+    yield Table(
+        "contradictions",
+        "Near-contradictions",
+        [
+            Column("relation", "relation"),
+            Column("rule", "nearly always"),
+            Column("share", "followed by", "percent"),
+            Column("facts", "facts that break it"),
+        ],
+        [(it.relation, it.rule, it.share, _listed(it.fact_ids, facts)) for it in listed],
+        note=f"{len(listed):,} of {written(len(found.contradictions), 'count')} are listed.",
+    )
+
+
+def _listed(fact_ids: Sequence[int], facts: dict[int, Any]) -> str:
+    return "; ".join(f"{i} {names.fact_text(facts[i])}" for i in fact_ids)
