@@ -22,6 +22,10 @@ TABLES: list[tuple[type, tuple[type[Settings], ...]]] = [
     (keywords.ExplainOneKeywords, (ExplainOptions, whereof.EngineOptions)),
     (keywords.VerifyKeywords, (whereof.VerifyOptions, whereof.EngineOptions)),
     (keywords.SmallestKeywords, (whereof.SmallestOptions, whereof.EngineOptions)),
+    (keywords.UnlearnKeywords, (whereof.UnlearnOptions,)),
+    (keywords.UpdateKeywords, (whereof.UpdateOptions,)),
+    (keywords.ImpactKeywords, (whereof.ImpactOptions,)),
+    (keywords.AuditKeywords, (whereof.AuditOptions, whereof.EngineOptions)),
     (keywords.EvaluateKeywords, (EvaluateOptions, whereof.EngineOptions)),
 ]
 

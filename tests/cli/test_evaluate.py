@@ -22,6 +22,7 @@ import whereof as library
 from cli.helpers import whereof
 from whereof.cli import cli
 from whereof.present.report import show_evaluation
+from whereof.run.files import read_sealed_line
 from whereof.units import show
 
 SMALL = ("--limit", "5", "--k", "1,3", "--removals", "3")
@@ -179,11 +180,11 @@ def test_every_protocol_is_shown() -> None:
 
 def journal(folder: Path) -> list[str]:
     """Complete lines of a run's journals."""
-    texts = [path.read_text() for path in folder.glob("retrained/*.jsonl")]
+    texts = [path.read_bytes() for path in folder.glob("retrained/*.jsonl")]
     found = []
-    for line in "\n".join(texts).split("\n"):
+    for line in b"".join(texts).split(b"\n"):
         try:
-            found.append(json.loads(line)["removed"])
+            found.append(read_sealed_line(line)["removed"])
         except ValueError:  # blank, or cut short
             continue
     return found

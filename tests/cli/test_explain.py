@@ -257,7 +257,7 @@ def test_no_picture_is_written_where_one_is_refused(run: str, tmp_path: Path) ->
     assert not page.exists()
     same = whereof("explain", run, *EGYPT, "--html", str(page), "--svg", str(page), "--force")
     assert same.returncode == 2
-    assert "--html and --svg name the same file" in same.stderr
+    assert "two of --html, --svg and -o name the same file" in same.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["why.svg"]
     assert shown(run, *EGYPT, *both, "--force")[0] == "egypt embassy usa"
     assert page.exists()
@@ -363,11 +363,17 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("a prediction is SUBJECT RELATION OBJECT; got egypt", [run, "egypt"]),
         ("give either a PREDICTION", [run]),
         ("give either a PREDICTION", [run, *EGYPT, "--predictions", "top", *out]),
-        ("give both --predictions and -o", [run, "--predictions", "top"]),
-        ("give both --predictions and -o", [run, *EGYPT, *out]),
+        ("--predictions requires -o FILE", [run, "--predictions", "top"]),
+        ("unknown ending '.graphml'", [run, "--predictions", "top", "-o", "out.graphml"]),
+        ("unknown ending '.xls'", [run, *EGYPT, "-o", "out.xls"]),
+        ("-o name the same file", [run, *EGYPT, "-o", "out.csv", "--html", "out.csv"]),
         ("choose one of them", [run, *EGYPT, "--json", "--csv"]),
         ("leave out --top", [run, *EGYPT, "--everything", "--top", "3"]),
         ("--csv requires one PREDICTION", [run, "--predictions", "top", *out, "--csv"]),
+        (
+            "--history requires one PREDICTION",
+            [run, "--predictions", "top", *out, "--history", "h.txt", "--method", "rollback"],
+        ),
         ("--split requires --predictions", [run, *EGYPT, "--split", "valid"]),
         ("--threads requires --predictions", [run, *EGYPT, "--threads", "2"]),
         ("--device requires --predictions", [run, *EGYPT, "--device", "cuda"]),
@@ -393,6 +399,15 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         assert words in ended.stderr
         assert not ended.stdout
     assert [file.name for file in tmp_path.iterdir()] == ["bare"]
+
+
+def test_one_explanation_goes_to_a_file_too(run: str, tmp_path: Path) -> None:
+    out = tmp_path / "why.ttl"
+    done = whereof("explain", run, *EGYPT, "--top", "2", "-o", str(out))
+    assert (done.returncode, done.stderr) == (0, f"{out} is written\n")
+    assert out.read_text().count("whereof:influence") == 2
+    again = whereof("explain", run, *EGYPT, "--top", "2", "-o", str(out))
+    assert (again.returncode, again.stdout) == (2, "")
 
 
 def test_verified_shows_predicted_and_actual_within_its_budget(run: str) -> None:

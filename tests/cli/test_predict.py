@@ -150,3 +150,44 @@ def test_a_long_table_looks_like_a_short_one(tmp_path: Path) -> None:
     long = whereof("predict", path, "e7", "r", "--top", "all").stdout.splitlines()
     assert len(long) == 2 + 1201
     assert [line.split() for line in long[: len(short)]] == [line.split() for line in short]
+
+
+def test_a_new_user_is_answered_and_explained_by_the_history(tmp_path: Path) -> None:
+    run = train_ratings(tmp_path, epochs=20)
+    history = tmp_path / "history.csv"
+    history.write_text("m1,5\nm2,1\n")
+    given = ["--history", str(history)]
+    done = whereof("predict", str(run.path), *given)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("newcomer ?\n")
+    assert "train with --loss softmax" in done.stdout
+    one = json.loads(whereof("predict", str(run.path), "m3", *given, "--json").stdout)
+    assert one == run.predict("m3", history=history).to_dict()
+    assert "--loss softmax" not in whereof("predict", str(run.path), "m3", *given).stdout
+    why = json.loads(
+        whereof("explain", str(run.path), "m3", *given, "--top", "all", "--json").stdout
+    )
+    assert why["method"] == "fold-in"
+    assert {fact["object"] for fact in why["facts"]} <= {"m1", "m2"}
+    page = tmp_path / "why.html"
+    assert whereof("explain", str(run.path), "_", *given, "--html", str(page)).returncode == 0
+    assert page.exists()
+
+
+def test_a_bad_history_is_one_line(tmp_path: Path, run: str, queries: Path) -> None:
+    rated = str(train_ratings(tmp_path, epochs=1).path)
+    history = tmp_path / "history.txt"
+    history.write_text("m1\t5\nm9\t5\n")
+    given = ["--history", str(history)]
+    for words, arguments in (
+        (f"{history}:2: unknown entity 'm9'", [rated, *given]),
+        ("a history requires a run with users and items", [run, *given]),
+        (
+            "--history and --queries cannot",
+            [rated, *given, "--queries", str(queries), "-o", "a.tsv"],
+        ),
+        ("with a history, name only the item", [rated, "u0", "m1", *given]),
+    ):
+        done = whereof("predict", *arguments)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+        assert words in done.stderr

@@ -40,6 +40,7 @@ class TrainKeywords(MachineKeywords, total=False):
     rating: int | str | None
     source: int | str | None
     weight: int | str | None
+    time: int | str | None
     ratings_as_objects: bool | None
     valid_fraction: float
     test_fraction: float
@@ -77,6 +78,7 @@ class TrainKeywords(MachineKeywords, total=False):
     trace: bool
     credit: Literal["step", "source", "forget"]
     trace_precision: Literal["float16", "float32", "float64"] | None
+    phases: Sequence[Any] | None
 
 
 class EngineKeywords(TypedDict, total=False):
@@ -129,6 +131,29 @@ class VerifyKeywords(EngineKeywords, total=False):
     seeds: int
 
 
+class UnlearnKeywords(TypedDict, total=False):
+    """The fields of `whereof.UnlearnOptions`."""
+
+    entity: _Names | None
+    source: _Names | None
+    method: Literal["rollback", "warm"]
+    epochs: int
+    measure: bool
+
+
+class UpdateKeywords(TypedDict, total=False):
+    """The fields of `whereof.UpdateOptions`."""
+
+    epochs: int
+    replay: float
+    compare: bool
+    format: str | None
+    columns: str | None
+    header: bool | None
+    source: str | None
+    weight: str | None
+
+
 class SmallestKeywords(EngineKeywords, total=False):
     """The fields of `whereof.SmallestOptions` and `whereof.EngineOptions`."""
 
@@ -161,3 +186,27 @@ class EvaluateKeywords(EngineKeywords, total=False):
     most_adjacent: int | None
     seeds: int
     seed: int
+
+
+class ImpactKeywords(TypedDict, total=False):
+    """The fields of `whereof.ImpactOptions`."""
+
+    method: str
+    predictions: str
+    split: Literal["test", "valid", "train"]
+    limit: int | None
+    top: int | Literal["all"]
+    opposing: bool
+
+
+class AuditKeywords(EngineKeywords, total=False):
+    """The fields of `whereof.AuditOptions` and `whereof.EngineOptions`."""
+
+    ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"]
+    method: str | None
+    split: Literal["test", "valid"]
+    limit: int | Literal["all"]
+    by: _Names | None
+    groups: str | Path | Mapping[str, str] | None
+    top: int | Literal["all"]
+    verify: bool

@@ -17,29 +17,40 @@ from whereof.data.name_index import FoundName, NameFinder
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
-from whereof.explain.options import ExplainOptions
+from whereof.explain.options import ExplainOptions, ImpactOptions
 from whereof.models import find_model
 from whereof.predict import prediction
-from whereof.retrain.options import EngineOptions, SmallestOptions, VerifyOptions
+from whereof.retrain.options import (
+    EngineOptions,
+    SmallestOptions,
+    UnlearnOptions,
+    UpdateOptions,
+    VerifyOptions,
+)
 from whereof.run import files
 from whereof.run.arrays import ArrayRun
-from whereof.run.folder import read_kept_checkpoints
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
 if TYPE_CHECKING:
+    from whereof.evaluate.audit import Audit
     from whereof.evaluate.evaluation import Evaluation, StoredEvaluations
     from whereof.explain.entity_card import EntityCard
     from whereof.explain.explanation import Explanation
+    from whereof.explain.impact import Impact
     from whereof.explain.interesting import InterestingPrediction, Shortlist
     from whereof.models.scoring import Scorer
     from whereof.predict.answers import Answers, Failed
+    from whereof.predict.fold_in import History
     from whereof.predict.scored import Trained
     from whereof.present.files import Written, WrittenExplanations
     from whereof.retrain.engine import Recipe
+    from whereof.retrain.journal import Journal
     from whereof.retrain.retrainer import Retrained
     from whereof.retrain.smallest import Smallest
     from whereof.retrain.sufficient import Sufficient
+    from whereof.retrain.unlearn import Unlearned
+    from whereof.retrain.update import Updated
     from whereof.retrain.verify import Verdict
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
@@ -60,13 +71,21 @@ class Run(ArrayRun):
     def scorer(self) -> "Scorer":
         return make_scorer(self.parameters, self.dataset, self.config)
 
-    @cached_property
+    @property
     def _trained(self) -> "Trained":
+        # Reading a map of a file that was cut by now would end the process.
+        if self._trained_once.trace is not None:
+            self.checked_files("trace.npy")
+        self.checked_files("adjacency-*")
+        return self._trained_once
+
+    @cached_property
+    def _trained_once(self) -> "Trained":
         from whereof.predict.scored import Trained
 
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
-        checkpoints = partial(read_kept_checkpoints, self.path)
-        return Trained(*content, checkpoints, self._n_trained, files.Store(self.path))
+        store = files.Store(self.path)
+        return Trained(*content, self.kept_checkpoints, self._n_trained, store)
 
     @cached_property
     def default_method(self) -> str:
@@ -110,8 +129,11 @@ class Run(ArrayRun):
 
     @property
     def _n_trained(self) -> int | None:
-        """Facts that it was trained on, over all epochs, up to the epoch that was kept."""
-        if self.path is None:
+        """Number of facts that it was trained on, over all epochs, up to the epoch that was kept.
+
+        None if other software trained it.
+        """
+        if "best_epoch" not in self.manifest.result:
             return None
         result = self.manifest.result
         found: int = result.get("best_facts", result["best_epoch"] * self.dataset.n_facts)
@@ -123,12 +145,43 @@ class Run(ArrayRun):
         from whereof.retrain.engine import Recipe
         from whereof.training.problem import Problem
 
+        if self.retraining is not None:
+            from whereof.retrain.function import FunctionRecipe
+
+            return FunctionRecipe.of(self.dataset, self.config, self.retraining, self.scorer)
         if self._n_trained is None:
             raise WhereofError(
-                "a run from arrays cannot be retrained: how it was trained is not known; "
-                "train one with whereof"
+                "other software trained this run, so it cannot be retrained; in Python, pass your "
+                "own training function:  Run.from_arrays(..., retrain=function) or Run.open(path, "
+                "retrain=function)"
             )
         return Recipe(Problem.of(self.dataset, self.config), self._n_trained)
+
+    @cached_property
+    def _journal(self) -> "Journal":
+        """Finished retrainings of a run in memory; those of others are in their folders."""
+        from whereof.retrain.journal import Journal
+
+        return Journal()
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """By split and name: filtered MRR and hits, or recall and NDCG, or errors of ratings."""
+        if self.path is not None:
+            return super().metrics
+        from whereof.evaluate.metrics import SplitEvaluator
+
+        if self.config.rated and self.dataset.ratings is None:
+            return {}
+        evaluator = SplitEvaluator(self.dataset, self.config)
+        return {split: evaluator.evaluate(self.scorer, split) for split in ("valid", "test")}
+
+    def save(self, path: str | Path) -> "Run":
+        """Write a run from arrays to a new folder, and return the run in that folder."""
+        from whereof.run.writer import write_run
+
+        write_run(Path(path), self)
+        return type(self).open(path, retrain=self.retraining)
 
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""
@@ -185,9 +238,9 @@ class Run(ArrayRun):
         if entities is None and relations is None:
             raise WhereofError("no labels; give entities or relations, or both")
         labelled = add_labels(self.dataset, find_labels(entities), find_labels(relations))
-        path, manifest = self.path, self._write_labels(labelled)
+        opened = self.path, self._write_labels(labelled), self.retraining
         vars(self).clear()  # what is cached has the old labels
-        Run.__init__(self, path, manifest)
+        Run.__init__(self, *opened)
 
     def warm_up(self) -> None:
         """Read the arrays, load the kernels, and compute what is computed once.
@@ -198,7 +251,8 @@ class Run(ArrayRun):
         from whereof.retrain.engine import Recipe
         from whereof.training.problem import Problem
 
-        names = prediction.Prediction(*self.dataset.train[0].tolist()).names(self.dataset)
+        first = prediction.Prediction(*self.dataset.train[0].tolist())
+        names = [name and prediction.typed(name) for name in first.names(self.dataset)]
         self.predict(*names[:-1], None, top=1)
         with suppress(WhereofError):  # a run without a trace
             self.explain(*names, method="rollback", top=1, graph=True)
@@ -207,7 +261,8 @@ class Run(ArrayRun):
             self.find_names("", "entity", place, limit=1)
         self.find_names("", "relation", limit=1)
         self.interesting("test", 1)
-        Recipe(Problem.of(self.dataset, self.config), 2).probe(0)
+        if self._n_trained is not None:
+            Recipe(Problem.of(self.dataset, self.config), 2).probe(0)
 
     @cached_property
     def _names(self) -> NameFinder:
@@ -237,18 +292,35 @@ class Run(ArrayRun):
         top: int | None = 10,
         new: bool = False,
         known: str | None = None,
+        history: "History | None" = None,
     ) -> "Answers":
         """Ranked answers to a query: the `top` most probable, or all with None.
 
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
         triple for this answer alone. Two-way runs have no relation. `new` leaves out answers that
         are known from training or validation. `known` is train, valid or test: only answers that
-        this split has.
+        this split has. `history` is what a new user chose: a file of items, a list of them, or a
+        dict of ratings by item. Whereof computes a row for this user, without retraining; `names`
+        is then an item, or empty.
         """
         from whereof.predict.answers import predict
 
-        asked = prediction.find_prediction(self._trained, names, query=True)
-        return predict(self._trained, asked, top, new=new, known=known)
+        trained, names = self._for_user(history, names)
+        asked = prediction.find_prediction(trained, names, query=True)
+        return predict(trained, asked, top, new=new, known=known)
+
+    def _for_user(
+        self, history: "History | None", names: tuple[str | None, ...]
+    ) -> tuple["Trained", tuple[str | None, ...]]:
+        """The trained model, and the names of a prediction; with a history, those of its user."""
+        if history is None:
+            return self._trained, names
+        from whereof.predict.fold_in import USER, fold_in
+
+        if len(names) > 1:
+            given = " ".join(map(str, names))
+            raise WhereofError(f"with a history, name only the item; got {given}")
+        return fold_in(self._trained, history), (USER, *(names or (None,)))
 
     def predict_many(
         self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False
@@ -280,8 +352,9 @@ class Run(ArrayRun):
         overwrites a file that exists.
         """
         from whereof.predict.answers import in_order, predict
-        from whereof.present.files import write_answers
+        from whereof.present.files import check_output, write_answers
 
+        check_output(Path(out), force=force, inputs=[Path(queries)])
         found = prediction.read_queries(self._trained, Path(queries))
         answers = in_order(partial(predict, self._trained, top=top, new=new), found, None)
         return write_answers(Path(out), answers, len(found), force=force, events=events or Events())
@@ -290,6 +363,7 @@ class Run(ArrayRun):
         self,
         *names: str | None,
         events: Events | None = None,
+        history: "History | None" = None,
         **options: Unpack[keywords.ExplainOneKeywords],
     ) -> "Explanation":
         """The training facts that made the model predict a triple, ranked by influence.
@@ -297,11 +371,22 @@ class Run(ArrayRun):
         `names` are subject, relation and object; two-way runs have no relation. None or "_" means
         the top new answer. `options` are fields of `whereof.ExplainOptions`, such as method, top,
         of, opposing and without; top=None lists every fact that the method rates. Methods that
-        retrain also take fields of `whereof.EngineOptions`, and so does `seeds`.
+        retrain also take fields of `whereof.EngineOptions`, and so does `seeds`. With the `history`
+        of a new user, as for `predict`, `names` is an item, and the method is fold-in, which shows
+        which items of the history the prediction is made of.
         """
         from whereof.explain.advice import advise
         from whereof.explain.explain import explain
         from whereof.explain.method import get_method
+
+        if history is not None:
+            trained, names = self._for_user(history, names)
+            if options.setdefault("method", "fold-in") != "fold-in":
+                raise WhereofError("with a history, the method is always fold-in; leave out method")
+            chosen = ExplainOptions.from_dict({**options})
+            if chosen.seeds > 1:
+                raise WhereofError("a history can only be explained for this run; leave out seeds")
+            return explain(trained, names, chosen, events=events)
 
         def advised(found: "Explanation") -> "Explanation":
             return advise(found, self._trained, self.reliability, self.retraining_seconds)
@@ -393,6 +478,8 @@ class Run(ArrayRun):
         from whereof.present.files import write_explanations
 
         chosen = ExplainOptions.from_dict(self.with_method(options))
+        if force:
+            files.check_free(Path(out), force=True, inputs=[Path(predictions)])
         trained = self._trained_on(device, chosen.method)
         found = prediction.find_predictions(trained, predictions, split, limit, chosen.asks)
         explain = partial(explain_many, trained, options=chosen, threads=threads, events=events)
@@ -434,6 +521,47 @@ class Run(ArrayRun):
         """
         return self._shortlist.find(kind, limit)
 
+    def impact(
+        self,
+        *fact: str | int,
+        events: Events | None = None,
+        **options: Unpack[keywords.ImpactKeywords],
+    ) -> "Impact":
+        """The predictions that a training fact holds up, as estimated.
+
+        `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
+        together. `options` are fields of
+        `whereof.ImpactOptions`, such as predictions, split and method.
+        """
+        from whereof.explain.impact import find_impact
+
+        names = all(str(each).replace(",", "").isdecimal() for each in fact)
+        wanted = [*fact] if names else [[*map(str, fact)]]
+        return find_impact(self._trained, wanted, ImpactOptions(**options), events or Events())
+
+    def audit(
+        self, *, events: Events | None = None, **options: Unpack[keywords.AuditKeywords]
+    ) -> "Audit":
+        """Suspicious facts, facts behind wrong answers, and the influence of groups of facts.
+
+        `options` are fields of `whereof.AuditOptions`, such as ranking, by, groups and verify, and
+        of `whereof.EngineOptions`. `groups` may also be a dict of entities and groups.
+        """
+        from whereof.api.runs import open_cases
+        from whereof.data.read import find_labels
+        from whereof.evaluate.audit import audit
+        from whereof.evaluate.options import AuditOptions
+
+        given: dict[str, Any] = {**options}
+        engine, chosen = EngineOptions.take(given), AuditOptions.from_dict(given)
+        groups = find_labels(chosen.groups) or {}
+        asked = chosen.method or self.default_method, chosen, groups, events or Events()
+        if not chosen.verify:
+            return audit(self._trained, *asked)
+        with open_cases(self, engine, events) as open_seeds:
+            (case,) = open_seeds()
+            return audit(self._trained, *asked, case)
+
     def evaluate(
         self, *, events: Events | None = None, **options: Unpack[keywords.EvaluateKeywords]
     ) -> "Evaluation":
@@ -469,6 +597,8 @@ class Run(ArrayRun):
             names = str(self.path), self.dataset.name
             found = evaluate(open_seeds, asked, names, where.threads)
             found = replace(found, notes=(*notes, *found.notes))
+            if self.path is None:
+                return found
             try:
                 files.save_evaluation(self.file(""), found.to_dict(), found.arrays())
                 if found.steadiness is not None:
@@ -505,7 +635,8 @@ class Run(ArrayRun):
 
         if examples < 0:
             raise WhereofError(f"examples is {examples}; give a number from 0 on")
-        files.check_free(Path(out), force=force)
+        read = [Path(each) for each in evaluations if isinstance(each, str | Path)]
+        files.check_free(Path(out), force=force, inputs=read)
         stored = self.evaluations()
         found, notes = [*stored.found], [*stored.notes]
         for note in notes:
@@ -531,8 +662,9 @@ class Run(ArrayRun):
     def _examples(self, n: int) -> Iterator["Explanation"]:
         """Explanations of the most probable new answers to held-out queries, with graphs."""
         for each in self.interesting("top-new", n) if n else ():
-            relation = [] if each.relation is None else [each.relation]
-            yield self.explain(each.subject, *relation, each.object, graph=True)
+            names = (each.subject, each.relation, each.object)
+            asked = (prediction.typed(name) for name in names if name is not None)
+            yield self.explain(*asked, graph=True)
 
     def verify(
         self,
@@ -600,6 +732,42 @@ class Run(ArrayRun):
             recipe = its.recipe.extended(gifts.facts, gifts.origins)
             with open_case(self, its.engine, its.events, recipe) as extended:
                 return find_sufficient(extended, gifts, chosen)
+
+    def unlearn(
+        self,
+        facts: Any = None,
+        *,
+        out: str | Path | None = None,
+        events: Events | None = None,
+        **options: Unpack[keywords.UnlearnKeywords],
+    ) -> "Unlearned":
+        """Write a new run without some facts, and measure how far it is from retraining.
+
+        `facts` are ids or names, as for `verify`; or give `entity` or `source`. `out` is the new
+        folder, by default one in `runs/`. `options` are fields of `whereof.UnlearnOptions`,
+        such as method and measure.
+        """
+        from whereof.api.changes import unlearn
+
+        return unlearn(self, facts, out, UnlearnOptions.from_dict({**options}), events or Events())
+
+    def update(
+        self,
+        facts: Any,
+        *,
+        out: str | Path | None = None,
+        events: Events | None = None,
+        **options: Unpack[keywords.UpdateKeywords],
+    ) -> "Updated":
+        """Continue training with new facts, and write a new run that explains old and new facts.
+
+        `facts` is a file, or a pandas, polars or Arrow table. The facts may contain new entities
+        and relations. `out` is the new folder, by default one in `runs/`. `options` are fields of
+        `whereof.UpdateOptions`, such as epochs, replay and compare.
+        """
+        from whereof.api.changes import update
+
+        return update(self, facts, out, UpdateOptions(**options), events or Events())
 
     def retrain(
         self,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whereof.retrain.retrainer import Case
     from whereof.training.fit import MakeTrainer
     from whereof.training.problem import Problem
+    from whereof.training.results import Progress
 
 _SEARCH_SHARE = 0.25
 """Of a time budget: the most that the search for settings may take."""
@@ -90,7 +91,7 @@ def train(
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
     searches = search and not preset and config.validate_every and len(data.valid)
     kept = given if searches else None
-    run = _train(path, data, config, events, machine, start, given=kept)
+    run = train_run(path, data, config, events, machine, start, given=kept)
     measure_reliability(run, machine, _MEASURED_SHARE * (time.monotonic() - start), events)
     return run
 
@@ -138,7 +139,7 @@ def resume(
         RunWriter(Path(path), run.manifest, machine.memory_share).sweep()
         return run
     events = events or Events()
-    return _train(Path(path), run.dataset, run.config, events, machine, start, run.manifest)
+    return train_run(Path(path), run.dataset, run.config, events, machine, start, run.manifest)
 
 
 def train_once(
@@ -167,7 +168,7 @@ def train_once(
         interrupted = found.manifest
     events.emit(Note(f"training {title}"))
     quiet = Without(events, TrainingStarted, Validated)
-    return _train(path, dataset, config, quiet, machine, time.monotonic(), interrupted)
+    return train_run(path, dataset, config, quiet, machine, time.monotonic(), interrupted)
 
 
 def free_path(name: str) -> Path:
@@ -176,7 +177,7 @@ def free_path(name: str) -> Path:
     return next(path for each in names if not (path := Path("runs") / each).exists())
 
 
-def _train(
+def train_run(
     path: Path,
     dataset: Dataset,
     config: TrainConfig,
@@ -185,10 +186,12 @@ def _train(
     start: float,
     interrupted: Manifest | None = None,
     given: Mapping[str, Any] | None = None,
+    continued: "tuple[MakeTrainer, Progress] | None" = None,
 ) -> Run:
     """Train a new run, or one that was interrupted. The time budget counts from `start`.
 
-    given: settings that a search may not change; None for no search.
+    given: settings that a search may not change; None for no search. continued: makes trainers that
+    start after earlier phases, and the progress until then.
     """
     from whereof.evaluate.metrics import SplitEvaluator
     from whereof.training.fit import Validate, fit
@@ -197,6 +200,7 @@ def _train(
 
     problem = Problem.of(dataset, config)  # refuses bad settings before anything is written
     trainer, share = _trainer_of(problem, machine), machine.memory_share
+    trainer, before = continued or (trainer, None)
 
     def evaluator_of(data: Dataset) -> SplitEvaluator:
         return SplitEvaluator(data, config, machine.threads, ranked=machine.ranking_metrics)
@@ -216,13 +220,14 @@ def _train(
     else:
         writer = RunWriter(path, interrupted, share)
     config, evaluator, validate = problem.config, evaluator_of(dataset), validator_of(dataset)
-    checked = validate if config.validate_every and len(dataset.valid) else None
+    validates = config.validate_every and len(dataset.valid) and not config.phases
+    checked = validate if validates else None  # a run that was updated keeps its last epoch
     told = str(path), len(dataset.valid), config.to_dict(), dataset.notes
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
     events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
     try:
         elapsed, seconds = time.monotonic() - start, machine.checkpoint_seconds
-        progress = fit(problem, writer, checked, events, seconds, trainer, elapsed)
+        progress = fit(problem, writer, checked, events, seconds, trainer, elapsed, before)
     except BaseException as error:
         writer.stop()
         if isinstance(error, Interrupted):
@@ -263,21 +268,25 @@ def open_cases(
 
     Yields a function: it opens the run with seed, seed + 1 and so on, and with settings changed.
     """
-    from whereof.retrain.engine import choose_engine, settle_engine
+    from whereof.retrain.engine import Engine, choose_engine, settle_engine
+    from whereof.retrain.function import FunctionEngine
 
-    settled, listener = settle_engine(engine, run._recipe.problem), events or Events()
-    opened: dict[Path, Case] = {}
+    recipe, listener, settled = run._recipe, events or Events(), engine
+    opened: dict[Path | None, Case] = {}
     with ExitStack() as stack:
-        chosen = stack.enter_context(closing(choose_engine(settled)))
+        if run.retraining is not None:
+            chosen: Engine = FunctionEngine.choose(run.retraining, engine)
+        else:
+            settled = settle_engine(engine, recipe.problem)
+            chosen = stack.enter_context(closing(choose_engine(settled)))
 
         def open_seeds(n_seeds: int = 1, **changes: Any) -> "list[Case]":
             found = []
             for seed in range(run.config.seed, run.config.seed + n_seeds):
                 its = sibling(run, listener, machine_of(settled), **changes | {"seed": seed})
-                path = its.file("")
-                if path not in opened:
-                    opened[path] = stack.enter_context(open_case(its, chosen, listener))
-                found.append(opened[path])
+                if its.path not in opened:
+                    opened[its.path] = stack.enter_context(open_case(its, chosen, listener))
+                found.append(opened[its.path])
             return found
 
         try:
@@ -295,10 +304,25 @@ def open_case(
     from whereof.retrain.retrainer import Case, Retrainer
 
     recipe = recipe or run._recipe
-    key = recipe_key(recipe, engine)
-    with open_journal(run.file(f"retrained/{key}.jsonl"), events) as journal:
+    with ExitStack() as stack:
+        if run.path is None:
+            journal = run._journal
+        else:
+            path = run.file(f"retrained/{recipe_key(recipe, engine)}.jsonl")
+            journal = stack.enter_context(open_journal(path, events))
         retrainer = Retrainer(recipe, engine, journal, events)
-        yield Case(run._trained_on(engine.device), retrainer, run.manifest.result)
+        result = run.manifest.result or _Unrecorded()
+        yield Case(run._trained_on(engine.device), retrainer, result)
+
+
+class _Unrecorded(dict[str, Any]):
+    """The result of training by other software, which recorded nothing."""
+
+    def __missing__(self, name: str) -> Any:
+        raise WhereofError(
+            f"other software trained this run and did not record {name}; leave out the protocols "
+            "that need it: theory and approximation"
+        )
 
 
 def machine_of(engine: EngineOptions) -> MachineOptions:
@@ -312,6 +336,11 @@ def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **c
     changes = {name: value for name, value in changes.items() if getattr(own, name) != value}
     if not changes:
         return run
+    if run._n_trained is None:
+        raise WhereofError(
+            "other software trained this run, so it cannot be trained with another "
+            f"{' or '.join(changes)}; leave out seeds"
+        )
     path, config = sibling_path(run.file(""), changes), own.replace(**changes)
     words = ", ".join(f"{name} {value}" for name, value in changes.items())
     machine, title = machine or MachineOptions(), f"the run with {words}, once"

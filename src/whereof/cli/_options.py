@@ -1,6 +1,7 @@
 """Options of the commands: from the tables of settings, from a TOML file, and shared ones."""
 
 import json
+import re
 import tomllib
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping
@@ -19,8 +20,11 @@ from whereof.data.options import OTHERS
 from whereof.errors import WhereofError
 from whereof.registry import unknown
 from whereof.settings import Settings
+from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
 
+_CONTROL = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys and JSON does not escape."""
 RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
 FILE = click.Path(path_type=Path)
@@ -40,7 +44,8 @@ class SettingOption(click.Option):
     def __init__(self, table: type[Settings], item: Field[Any]) -> None:
         self.table, self.item, self.kinds = table, item, table.types()[item.name]
         about, name = item.metadata, item.name.replace("_", "-")
-        default = "from the data" if item.name in CHOSEN else item.default
+        chosen = table is TrainConfig and item.name in CHOSEN
+        default = "from the data" if chosen else item.default
         if isinstance(default, bool):
             default = "yes" if default else "no"
         if "[default:" in about["about"]:
@@ -68,7 +73,9 @@ class SettingOption(click.Option):
             return click.Choice(choices)
         if list in kinds or dict in kinds or tuple in kinds:
             return click.UNPROCESSED
-        return _number_or_word if {int, float} & {*kinds} and str in kinds else kinds[0]
+        if {int, float} & {*kinds} and str in kinds:
+            return _number_or_word
+        return _Number(kinds[0]) if kinds[0] in (int, float) else kinds[0]
 
     def from_file(self, value: Any) -> Any:
         """A value of a TOML file, checked, and as it would be typed."""
@@ -81,6 +88,19 @@ class SettingOption(click.Option):
             facts = [each if isinstance(each, list) else [each] for each in values]
             return ["\t".join(map(str, fact)) for fact in facts]
         return value
+
+
+class _Number(click.ParamType):  # type: ignore[type-arg]
+    """A number as people write it: Python would read 1_0 as 10."""
+
+    def __init__(self, kind: type) -> None:
+        self._plain = click.types.convert_type(kind)
+        self.name = self._plain.name
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, str) and "_" in value:
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return self._plain.convert(value, param, ctx)
 
 
 def _number_or_word(value: Any) -> Any:
@@ -103,7 +123,7 @@ class SettingsCommand(click.Command):
         self.progress = progress
         chosen: dict[str, click.Parameter] = {}
         for table in tables:
-            items = [item for item in fields(table) if "group" in item.metadata]
+            items = [item for item in fields(table) if item.metadata.get("group")]
             chosen |= {item.name: SettingOption(table, item) for item in items}
         config = click.Option(
             ["--config"],
@@ -137,7 +157,7 @@ class SettingsCommand(click.Command):
                 "the result contains NaN or infinity, which JSON cannot express: "
                 "the run's parameters are too large; train it again with a smaller --rate"
             ) from None
-        click.echo(text)
+        click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -185,7 +205,7 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         raise WhereofError(f"{path}: {error}") from error
     except OSError as error:
         raise WhereofError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise WhereofError(f"{path}: not TOML: {error}") from error
 
 
@@ -196,7 +216,9 @@ def _defaults(values: dict[str, Any], command: str) -> dict[str, Any]:
         params = [param for param in each.params if param.name != "config"]
         options[name] = {opt[2:]: it for it in params for opt in it.opts if opt[:2] == "--"}
     every, mine = ChainMap(*options.values()), options[command]
-    tables = {n: each for n, each in values.items() if isinstance(each, dict) and n not in every}
+    dicts = {name: each for name, each in values.items() if isinstance(each, dict)}
+    # audit has an option --verify, which is not the table of the command verify
+    tables = {name: each for name, each in dicts.items() if name in options or name not in every}
     for name in tables:
         _find(name, options, "table", f"choose from {', '.join(options)}")
     top = {name: value for name, value in values.items() if name not in tables}

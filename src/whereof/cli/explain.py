@@ -34,7 +34,9 @@ class _BulkOptions(Settings):
         "In bulk",
         metavar="top|true|FILE",
     )
-    out: str | Path | None = choice(None, "file for the explanations", "In bulk", short="-o")
+    out: str | Path | None = choice(
+        None, "file for the explanations, or for the one of PREDICTION", "In bulk", short="-o"
+    )
     split: str = choice("test", "split for top and true", "In bulk", "test valid train")
     limit: int | None = number(None, "number of predictions, from the first on", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
@@ -45,6 +47,7 @@ class _BulkOptions(Settings):
 @_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))
 @_options.run_argument
 @click.argument("prediction", nargs=-1)
+@_options.file_option("--history", help="What a new user chose, one item per line.")
 @_options.flag("--everything", help="List every fact that the method rates, supporting or not.")
 @_options.flag("--csv", "as_csv", help="Print the facts as CSV and nothing else.")
 @_options.file_option("--html", help="Also write an HTML page with the graph.")
@@ -69,9 +72,13 @@ def command(
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, separated
-    by TAB, or by commas in a .csv file. The ending of the output is its format: .jsonl, .tsv, .txt
-    or .csv, each also with .gz, or .parquet. After an interruption, run the same command again to
-    continue.
+    by TAB, or by commas in a .csv file. The ending of the output is its format: .jsonl, .tsv, .txt,
+    .csv, .ttl or .nt, each also with .gz, or .parquet. After an interruption, run the same command
+    again to continue. With one PREDICTION, -o writes its explanation, and the ending may also be
+    .graphml. In .ttl and .nt, the prediction is a quoted triple, annotated with its facts.
+
+    --history explains a prediction for a user who is not in the data, by the items of the history.
+    PREDICTION is then one ITEM, or _ for the top new one; see whereof predict --help.
     """
     from whereof.explain.method import get_method
 
@@ -79,7 +86,8 @@ def command(
     bulk, engine, settings = (
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
-    settings = run.with_method(settings)
+    history = options["history"]
+    settings = run.with_method(settings if history is None else {"method": "fold-in", **settings})
     method = get_method(settings["method"])
     _check(prediction, bulk, method, options)
     if options["everything"]:
@@ -91,7 +99,7 @@ def command(
     if prediction:
         retrains = "retraining" in method.needs or "seeds" in settings
         given = engine if retrains else {}
-        ask = partial(run.explain, *prediction, events=events, **settings, **given)
+        ask = partial(run.explain, *prediction, events=events, history=history, **settings, **given)
         return _explain_one(ask, ExplainOptions(**settings), options, str(run.path))
     written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
     return written, partial(click.echo, _report(bulk["predictions"], written))
@@ -109,14 +117,14 @@ def _check(
         raise WhereofError(
             "give either a PREDICTION, such as SUBJECT RELATION OBJECT, or --predictions FILE"
         )
-    if many != ("out" in bulk):
-        raise WhereofError("give both --predictions and -o FILE: the file gets the explanations")
-    for name in ("as_csv", "html", "svg"):
+    if many and "out" not in bulk:
+        raise WhereofError("--predictions requires -o FILE: the file gets the explanations")
+    for name in ("as_csv", "html", "svg", "history"):
         if many and options[name]:
             file = "; for CSV in bulk, name the file: -o FILE.csv" if as_csv else ""
             raise WhereofError(f"--{name.removeprefix('as_')} requires one PREDICTION{file}")
     for name in filter(_options.is_typed, _BulkOptions.names()):
-        if not many and not (retrains and name == "threads"):
+        if not many and not (retrains and name == "threads") and name != "out":
             raise WhereofError(f"--{name} requires --predictions")
     for name in filter(_options.is_typed, ("engine", "ray_address")):
         if not retrains:
@@ -152,7 +160,7 @@ def _explain_one(
 ) -> _options.Result:
     from whereof.explain.method import get_method
     from whereof.present.explanation import explanation_page, show_explanation
-    from whereof.present.files import facts_csv
+    from whereof.present.files import check_explanation_file, facts_csv
     from whereof.present.graph import explanation_svg
     from whereof.present.terminal import console
     from whereof.run.files import check_free, write_text
@@ -160,10 +168,16 @@ def _explain_one(
     page: Callable[[Any], str] = partial(explanation_page, run=run)
     drawings = {"html": page, "svg": explanation_svg}
     drawn = {name: files[name] for name in drawings if files[name] is not None}
+    written = [] if files["out"] is None else [Path(files["out"])]
     for path in drawn.values():
         check_free(path, force=files["force"])
-    if len({path.absolute() for path in drawn.values()}) < len(drawn):
-        raise WhereofError("--html and --svg name the same file; choose another for one of them")
+    for path in written:
+        check_explanation_file(path, force=files["force"])
+    every = [*drawn.values(), *written]
+    if len({path.absolute() for path in every}) < len(every):
+        raise WhereofError(
+            "two of --html, --svg and -o name the same file; choose another for one of them"
+        )
     # Pictures also show the graph if the method can estimate its facts.
     can = get_method(options.method).can
     explanation = explain(graph=options.graph or bool(drawn and "groups" in can))
@@ -171,6 +185,9 @@ def _explain_one(
     def draw() -> None:
         for name, path in drawn.items():
             write_text(path, drawings[name](explanation), force=files["force"])
+        for path in written:
+            shown.to_file(path, force=files["force"])
+        for path in every:
             click.echo(f"{path} is written", err=True)
 
     click.get_current_context().call_on_close(draw)  # the table is printed even if this fails
@@ -182,6 +199,8 @@ def _explain_one(
 
 def _report(source: str, written: Any) -> str:
     """Name the predictions that could not be explained; an error if none could."""
+    from whereof.present.terminal import on_one_line
+
     failed = []
     for each in written.failed:
         words = ("_" if name is None else name for name in each.prediction)
@@ -192,7 +211,7 @@ def _report(source: str, written: Any) -> str:
         others = f" ({n:,} other bad {'one' if n == 1 else 'ones'})" if n else ""
         raise WhereofError(f"{failed[0]}{others}")
     for message in failed[:_SHOWN]:
-        click.echo(f"whereof: {' '.join(message.split())}", err=True)
+        click.echo(f"whereof: {on_one_line(' '.join(message.split()))}", err=True)
     if len(failed) > _SHOWN:
         rest = count(len(failed) - _SHOWN, "other prediction")
         click.echo(f"whereof: {rest} could not be explained either", err=True)

@@ -24,12 +24,14 @@ class _PredictOptions(Settings):
 @_options.command("predict", progress=True, tables=(_PredictOptions,))
 @_options.run_argument
 @click.argument("query", nargs=-1)
+@_options.file_option("--history", help="What a new user chose, one item per line.")
 @_options.file_option("--queries", help="A file of queries, one per line.")
 @_options.file_option("-o", "--out", help="The file for the answers.")
 @_options.flag("--force", help="Overwrite a file that exists.")
 def command(
     run: "whereof.Run",
     query: tuple[str, ...],
+    history: Path | None,
     queries: Path | None,
     out: Path | None,
     force: bool,
@@ -46,15 +48,21 @@ def command(
     A file of queries has one query per line, separated by TAB, or by commas in a .csv file. All
     lines are checked first. The ending of the output is its format: .tsv, .txt, .csv or .jsonl,
     each also with .gz, or .parquet.
+
+    --history ranks items for a user who is not in the data, without retraining. The file has one
+    item per line and, if the run learned ratings, its rating after a TAB, or after a comma in a
+    .csv file. QUERY is then empty, or one ITEM.
     """
-    if bool(query) == (queries is not None):
+    if history is not None and queries is not None:
+        raise WhereofError("--history and --queries cannot be combined; choose one")
+    if history is None and bool(query) == (queries is not None):
         raise WhereofError("give either a QUERY, such as SUBJECT RELATION, or --queries FILE")
     if (queries is None) != (out is None):
         raise WhereofError("--queries requires -o FILE, and -o requires --queries")
     chosen = _PredictOptions(**_options.given(settings))
     asked: Any = {"top": None if chosen.top == "all" else chosen.top, "new": chosen.new}
     if queries is None or out is None:
-        found = run.predict(*query, **asked)
+        found = run.predict(*query, history=history, **asked)
         return found, partial(_show, run, found)
     written = run.predict_file(queries, out, force=force, events=events, **asked)
     n_answers, n_queries = count(written.n_answers, "answer"), count(written.n_queries, "query")
@@ -75,3 +83,5 @@ def _show(run: "whereof.Run", found: Any) -> None:
     if run.config.rated and ratings is not None:
         scale = float(ratings.train.min()), float(ratings.train.max())
     show(out, answers_table("", found.answers, scale))
+    if scale is not None and len(found.answers) > 1:
+        out.print("This run predicts ratings. To rank items, train with --loss softmax.")

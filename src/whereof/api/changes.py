@@ -1,0 +1,157 @@
+"""Make runs from other runs, with new facts or without some facts."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whereof.api.run import Run, make_scorer
+from whereof.api.runs import free_path, train_run
+from whereof.errors import WhereofError
+from whereof.events import Events, Note, TrainingStarted, Without
+from whereof.retrain.options import UnlearnOptions, UpdateOptions
+from whereof.run.writer import RunWriter
+from whereof.training.config import MachineOptions
+from whereof.training.results import Parameters
+
+if TYPE_CHECKING:
+    from whereof.data.remove import Reduced
+    from whereof.retrain.engine import Recipe
+    from whereof.retrain.unlearn import Unlearned, Unlearning
+    from whereof.retrain.update import FromScratch, Updated
+
+# Numba, and all that is compiled by it, is imported in the functions that compute.
+
+
+def update(
+    run: Run, facts: Any, out: str | Path | None, options: UpdateOptions, events: Events
+) -> "Updated":
+    """Continue the training of a run with new facts, and write a new run."""
+    from whereof.data.extend import extend_dataset
+    from whereof.data.read import read_new_facts
+    from whereof.retrain import update as updating
+    from whereof.training.problem import Problem
+
+    _check_ours(run, "update")
+    start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
+    extended = extend_dataset(run.dataset, read_new_facts(facts, options.reading))
+    data, config = extended.dataset, updating.plan_update(recipe, extended, options)
+    path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
+    RunWriter.check_place(path, 0)
+    state = run.read_state() or updating.replay_state(recipe, run.parameters, events)
+    progress = updating.progress_of(recipe, run.history, run.manifest.result["facts_per_second"])
+    trainer, seconds = updating.go_on_from(recipe, state, run.trace), progress.seconds
+    begun = trainer, progress
+    new = train_run(path, data, config, events, machine, start, continued=begun)
+    took, notes = time.monotonic() - start, list[str]()
+    if n_held_out := extended.n_held_out:
+        notes.append(
+            f"{n_held_out} new facts are also in held-out splits, so the metrics are too good"
+        )
+    scratch = None
+    if options.compare:
+        scratch = _train_from_scratch(new, recipe, events)
+    phase = Problem.of(data, config).calendar.phases[-1]
+    return updating.Updated(
+        run=str(path),
+        **updating.counts_of(run.dataset, extended),
+        n_trained=phase.n_trained,
+        n_replayed=phase.n_replayed,
+        metrics_before=run.metrics,
+        metrics=new.metrics,
+        seconds=took,
+        training_seconds=new.manifest.result["seconds"] - seconds,
+        scratch=scratch,
+        notes=tuple(notes),
+    )
+
+
+def unlearn(
+    run: Run, facts: Any, out: str | Path | None, options: UnlearnOptions, events: Events
+) -> "Unlearned":
+    """A new run without some facts of another."""
+    from whereof.data.remove import remove_facts
+    from whereof.retrain import unlearn as unlearning
+
+    _check_ours(run, "unlearn")
+    trained, recipe = run._trained, run._recipe
+    removed = unlearning.find_removed(trained, facts, options)
+    path = free_path(f"{run.dataset.name}-{run.config.model}") if out is None else Path(out)
+    RunWriter.check_place(path, 0)
+    start, reduced = time.monotonic(), remove_facts(run.dataset, removed)
+    found = unlearning.unlearn(trained, removed, reduced, run.read_state(), options, events)
+    took, distance, retraining = time.monotonic() - start, None, None
+    if options.measure:
+        events.emit(Note("retraining from scratch without the facts, to compare"))
+        given = trained, removed, found.rows, recipe, events
+        distance, retraining = unlearning.measure_distance(*given)
+    _write_unlearned(path, run, reduced, found, options.method)
+    return unlearning.Unlearned(
+        run=str(path),
+        method=options.method,
+        n_removed=len(removed),
+        removed=tuple(removed.tolist()),
+        n_entities_gone=run.dataset.n_entities - reduced.dataset.n_entities,
+        n_relations_gone=run.dataset.n_relations - reduced.dataset.n_relations,
+        seconds=took,
+        retraining_seconds=retraining,
+        distance=distance,
+    )
+
+
+def _check_ours(run: Run, task: str) -> None:
+    """Refuse a run that other software trained, for tasks that need our training."""
+    if run._n_trained is None:
+        raise WhereofError(
+            f"other software trained this run, so {task} cannot continue from it; train it with "
+            "whereof, or use your own code"
+        )
+
+
+def _write_unlearned(
+    path: Path, run: Run, reduced: "Reduced", found: "Unlearning", method: str
+) -> None:
+    """Write a run without some facts: its rows, its trace, and its metrics."""
+    from whereof.evaluate.metrics import SplitEvaluator
+    from whereof.retrain.unlearn import config_without, relation_rows
+    from whereof.training.results import BestEpoch, Bookkeeping, Progress
+
+    n_removed = run.dataset.n_facts - reduced.dataset.n_facts
+    note = f"{n_removed} facts were removed by whereof unlearn, method {method}"
+    data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
+    config, result = config_without(run.config, data), run.manifest.result
+    related = relation_rows(run.dataset, reduced, 1 + config.inverse)
+    rows = Parameters(found.rows.entity_rows[reduced.entities], found.rows.relation_rows[related])
+    evaluator, epoch = SplitEvaluator(data, config), result["best_epoch"]
+    scorer = make_scorer(rows, data, config)
+    metrics = {split: evaluator.evaluate(scorer, split) for split in ("valid", "test")}
+    norms = {**result["norms"], "lipschitz": result["lipschitz"]}
+    # What changed these rows is not known part by part: all of it is the remainder.
+    best = BestEpoch(rows, epoch, norms, Bookkeeping(0.0, 0.0, 0.0, 0.0, 1.0))
+    n_trained = epoch * data.n_facts
+    speed = max(result["facts_per_second"], 1e-9)
+    progress = Progress(
+        history=run.history[:epoch],
+        best_epoch=epoch,
+        best_facts=n_trained,
+        facts=n_trained,
+        updates=n_trained * (1 + config.inverse),
+        seconds=n_trained / speed,
+        stopped="unlearned",
+    )
+    writer = RunWriter.create(path, data, config, 0, MachineOptions().memory_share)
+    writer.keep_best(best, found.trace)
+    writer.finish(progress, best, metrics)
+
+
+def _train_from_scratch(run: Run, recipe: "Recipe", events: Events) -> "FromScratch":
+    """Train on all facts of an updated run at once, with the settings of its recipe before."""
+    from whereof.retrain.update import FromScratch
+
+    start, before = time.monotonic(), recipe.problem.config
+    config = before.replace(phases=None, keep_checkpoints=0, time_budget=None)
+    quiet, path = Without(events, TrainingStarted), run.file("siblings/from-scratch")
+    events.emit(Note("training from scratch on all facts, to compare"))
+    found = train_run(path, run.dataset, config, quiet, MachineOptions(), start)
+    took, result = time.monotonic() - start, found.manifest.result
+    return FromScratch(found.metrics, took, result["seconds"])

@@ -1,0 +1,33 @@
+"""`whereof impact`."""
+
+from functools import partial
+from typing import Any
+
+import click
+
+import whereof
+from whereof.cli import _options
+from whereof.events import Events
+from whereof.explain.options import ImpactOptions
+
+
+@_options.command("impact", progress=True, tables=(ImpactOptions,))
+@_options.run_argument
+@click.argument("fact", nargs=-1, required=True)
+def command(
+    run: "whereof.Run", fact: tuple[str, ...], events: Events, **settings: Any
+) -> _options.Result:
+    """Show which predictions a training fact holds up.
+
+    FACT is SUBJECT RELATION OBJECT, or the id of the fact. Two-way runs have no RELATION. To remove
+    several facts together, give their ids, separated by commas.
+
+    Whereof looks at the top new answers to the test queries, or at the predictions that
+    --predictions names. It estimates each prediction without the fact. By default it uses rollback,
+    which estimates all of them at once.
+    """
+    from whereof.present.impact import show_impact
+    from whereof.present.terminal import console
+
+    found = run.impact(*fact, events=events, **_options.given(settings))
+    return found, partial(show_impact, console(), found)

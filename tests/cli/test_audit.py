@@ -1,0 +1,67 @@
+"""`whereof audit` and `whereof impact` as a user types them."""
+
+import json
+
+import pytest
+from trained import train
+
+import whereof as library
+from cli.helpers import whereof
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(path)
+    return str(path)
+
+
+def test_audit_as_json_is_what_the_library_says(run: str) -> None:
+    done = whereof("audit", run, "--limit", "5", "--top", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    found, wanted = json.loads(done.stdout), library.Run.open(run).audit(limit=5, top=3).to_dict()
+    del found["seconds"], wanted["seconds"]
+    assert found == wanted
+    assert len(found["suspicious"]) == len(found["blamed"]) == 3
+
+
+def test_audit_as_text_has_every_table(run: str) -> None:
+    done = whereof("audit", run, "--limit", "5", "--top", "2", "--verify", "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    titles = ("Suspicious facts", "Facts most responsible for wrong answers", "Relations: what if")
+    for title in (*titles, "Entities: what if", "Without the listed facts"):
+        assert title in done.stdout
+    assert "Retrained without the suspicious facts, the MRR goes from" in done.stdout
+    found = library.Run.open(run).audit(limit=5, top=2)
+    assert found.suspicious[0].subject in done.stdout
+    assert "Suspicious facts" in found._repr_html_()
+
+
+def test_impact_as_text_and_json(run: str) -> None:
+    opened = library.Run.open(run)
+    names = opened.dataset.fact_names(opened.dataset.train[5])
+    done = whereof("impact", run, *names, "--json")
+    assert done.returncode == 0, done.stderr
+    found, wanted = json.loads(done.stdout), opened.impact(5).to_dict()
+    del found["seconds"], wanted["seconds"]
+    assert found == wanted
+    text = whereof("impact", run, "5", "--opposing", "--top", "2").stdout
+    counts = f"supports {wanted['n_supported']} and opposes {wanted['n_opposed']} of "
+    assert counts in " ".join(text.split())
+    assert "estimates, not confirmed" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("audit", "--by", "source"), "requires a column of sources: train with --source COLUMN"),
+        (("audit", "--limit", "0"), "--limit is 0; give a number from 1 on, or all"),
+        (("impact", "9999999"), "no fact has id 9999999"),
+        (("impact", "egypt", "embassy"), "is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
+    ],
+)
+def test_bad_input_is_one_line(run: str, arguments: tuple[str, ...], message: str) -> None:
+    done = whereof(arguments[0], run, *arguments[1:])
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,59 @@
+"""`whereof update` as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import whereof as library
+from cli.helpers import whereof
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, data = tmp_path_factory.mktemp("update"), library.read("nations")
+    names = ["\t".join(data.fact_names(fact)) + "\n" for fact in data.train]
+    (folder / "old.tsv").write_text("".join(names[:300]))
+    (folder / "new.tsv").write_text("".join([*names[295:310], "atlantis\tembassy\tusa\n"]))
+    settings = {"dim": 6, "epochs": 3, "search": False, "test_fraction": 0.1}
+    library.train(folder / "old.tsv", out=folder / "run", **settings)
+    return folder
+
+
+def test_the_command_makes_a_run(folder: Path) -> None:
+    arguments = ("update", "run", "new.tsv", "--epochs", "2")
+    done = whereof(*arguments, "-o", "one", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["run"], found["n_new_entities"]) == ("one", 1)
+    assert found["n_added"] + found["n_known"] == 16
+    text = whereof(*arguments, "-o", "two", cwd=folder).stdout
+    added = f"Added {found['n_added']} new facts with 1 new entity"
+    assert added in text
+    assert "run: two" in text
+    one, two = (library.Run.open(folder / name) for name in ("one", "two"))
+    assert one.metrics == two.metrics == found["metrics"]
+    assert whereof("info", "one", cwd=folder).returncode == 0
+    assert whereof("explain", "one", "atlantis", "embassy", "usa", cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "nowhere.tsv"), "'nowhere.tsv' is not a file of facts"),
+        (("run", "new.tsv", "-o", "run"), "run exists; choose another folder with -o"),
+        (("run", "new.tsv", "--epochs", "0"), "--epochs is 0; it must be 1 or more"),
+    ],
+)
+def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = whereof("update", *arguments, cwd=folder)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("command", "epochs"), [("update", 5), ("unlearn", 1)])
+def test_help_names_the_default_of_the_command(command: str, epochs: int) -> None:
+    text = " ".join(whereof(command, "--help").stdout.split())
+    found = text.partition("--epochs INTEGER")[2].partition("[default: ")[2].partition("]")[0]
+    assert found == str(epochs)
