@@ -2,12 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+INTEGRATIONS_VENV := .venv-integrations
 LOCK_VENV := .venv-lock
 BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 UV := uv==0.13.7
 WITH_SRC := PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH}
 UPGRADE ?=
+PYTHONS ?= $(PYTHON)
 PYTEST = $(VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-annotate \
@@ -15,10 +17,10 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-all test-cuda browser screenshots check format bench docs lock clean
+.PHONY: help demo test test-slow test-all test-cuda test-integrations browser screenshots check format bench docs notebooks release-check lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## train on the bundled Nations, predict, explain and verify
 	$(VENV)/$(BIN)/whereof demo
@@ -42,6 +44,9 @@ test-cuda: ## run the tests that need a CUDA GPU, with PYTHON as it is (creates 
 	@$(WITH_SRC) $(PYTHON) -c "import sys; sys.tracebacklimit = 0; from whereof.retrain.cuda.card import open_card; print(open_card('make test-cuda').name)"
 	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/retrain/cuda $(ARGS)
 
+test-integrations: $(INTEGRATIONS_VENV)/.installed ## run the tests that need PyTorch and PyKEEN, and the examples
+	$(INTEGRATIONS_VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 tests/integrations $(ARGS)
+
 check: $(VENV)/.installed ## format, lint, types and import rules
 	$(VENV)/$(BIN)/ruff format --check .
 	$(VENV)/$(BIN)/ruff check .
@@ -58,6 +63,14 @@ bench: $(BENCH_VENV)/.installed ## compare training speed with PyTorch
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html
 	$(VENV)/$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
+notebooks: $(VENV)/.docs ## execute the tutorials, and keep their outputs
+	$(VENV)/$(BIN)/python tools/notebooks.py $(ARGS)
+
+release-check: $(VENV)/.installed ## build wheel and sdist, check them, install them afresh (PYTHONS="python3.12 ...")
+	rm -rf dist
+	$(VENV)/$(BIN)/python -m build --outdir dist
+	$(VENV)/$(BIN)/python tools/release_check.py dist --python $(PYTHONS)
+
 lock: $(LOCK_VENV)/.installed ## regenerate the pinned versions in requirements/ (UPGRADE=--upgrade for newer ones)
 	$(COMPILE) pyproject.toml -o requirements/core.txt
 	$(COMPILE) pyproject.toml requirements/build.in --extra dev -c requirements/core.txt -o requirements/dev.txt
@@ -65,7 +78,7 @@ lock: $(LOCK_VENV)/.installed ## regenerate the pinned versions in requirements/
 	$(COMPILE) pyproject.toml --extra cuda -c requirements/core.txt -o requirements/cuda.txt
 
 clean: ## remove environments, caches and build outputs
-	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) build dist docs/_build \
+	rm -rf $(VENV) $(BENCH_VENV) $(INTEGRATIONS_VENV) $(LOCK_VENV) build dist docs/_build \
 		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
@@ -86,6 +99,11 @@ $(VENV)/.docs: $(VENV)/.installed requirements/docs.txt
 $(BENCH_VENV)/.installed: $(BENCH_VENV)/.python requirements/bench.txt requirements/dev.txt pyproject.toml
 	$(BENCH_VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/bench.txt
 	$(BENCH_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(INTEGRATIONS_VENV)/.installed: $(INTEGRATIONS_VENV)/.python requirements/integrations.txt requirements/dev.txt pyproject.toml
+	$(INTEGRATIONS_VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/integrations.txt
+	$(INTEGRATIONS_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(LOCK_VENV)/.installed: $(LOCK_VENV)/.python

@@ -1,0 +1,30 @@
+"""A knowledge graph: train, predict, explain, check by retraining, and write the explanation."""
+
+import whereof
+
+
+def main() -> None:
+    run = whereof.train("nations", out="nations-run")
+    print(f"test MRR {run.metrics['test']['mrr']:.3f}")
+
+    # Where do students from india go? Answers that are not known from training.
+    answers = run.predict("india", "students", new=True, top=3)
+    print(answers)
+    best = answers.answers[0].entity
+
+    # Why? The numbers are estimates.
+    explanation = run.explain("india", "students", best, top=5)
+    print(explanation)
+    print(explanation.to_pandas()[["subject", "relation", "object", "influence"]])
+
+    # Is that so? Train again without these facts.
+    verdict = run.verify("india", "students", best, top=5)
+    print(verdict)
+
+    # For graph tools and graph stores.
+    explanation.to_file("why.graphml", force=True)
+    explanation.to_file("why.ttl", force=True)
+
+
+if __name__ == "__main__":
+    main()

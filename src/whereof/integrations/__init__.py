@@ -1,0 +1,1 @@
+"""Training code of others: PyTorch loops and PyKEEN. Nothing else imports this room."""

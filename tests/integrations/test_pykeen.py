@@ -1,0 +1,315 @@
+"""PyKEEN: imported models have its metrics, traced trainings explain like native ones."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whereof
+from whereof.training.problem import Problem
+
+torch = pytest.importorskip("torch", reason="needs the extra pykeen: make test-integrations")
+pytest.importorskip("pykeen", reason="needs the extra pykeen: make test-integrations")
+
+from pykeen.datasets import Nations  # noqa: E402 - after the check for pykeen
+from pykeen.pipeline import pipeline  # noqa: E402
+from pykeen.training.callbacks import TrainingCallback  # noqa: E402
+from pykeen.triples import TriplesFactory  # noqa: E402
+
+from whereof.pykeen import Trace  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")  # PyKEEN and what it imports warn a lot
+logging.getLogger("pykeen").setLevel(logging.ERROR)
+MODELS = {
+    "DistMult": {},
+    "ComplEx": {},
+    "TransE": {},
+    "TransE L2": {"scoring_fct_norm": 2},
+    "RESCAL": {},
+    "RotatE": {},
+    "SimplE": {},
+}
+INDIA = ("india", "students", "usa")
+
+
+def train(
+    factory: Any, model: str = "DistMult", loop: str = "slcwa", *callbacks: Any, **changes: Any
+) -> Any:
+    """A pipeline on a training factory, with Nations' held-out facts."""
+    data = Nations(create_inverse_triples=factory.create_inverse_triples)
+    training = {"num_epochs": 1, "batch_size": 128, "use_tqdm": False}
+    training |= {"callbacks": list(callbacks)} if callbacks else {}
+    settings = MODELS.get(model, {}) | changes.pop("model_kwargs", {})
+    return pipeline(
+        training=factory,
+        validation=data.validation,
+        testing=data.testing,
+        model=model.split()[0],
+        model_kwargs={"embedding_dim": 8} | settings,
+        training_loop=loop,
+        training_loop_kwargs={"automatic_memory_optimization": False},  # which ignores sizes
+        training_kwargs=training | changes.pop("training_kwargs", {}),
+        evaluation_kwargs={"use_tqdm": False},
+        random_seed=0,
+        **changes,
+    )
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_trained_model_has_the_metrics_of_pykeen(model: str, inverse: bool) -> None:
+    data = Nations(create_inverse_triples=inverse)
+    result = train(data.training, model)
+    run = Trace(data.training).run(result, valid=data.validation, test=data.testing)
+    found = run.metrics["test"]
+    for mine, side in ((found["objects"], "tail"), (found["subjects"], "head"), (found, "both")):
+        wanted = {"mrr": "inverse_harmonic_mean_rank"} | {
+            f"hits@{k}": f"hits_at_{k}" for k in (1, 10)
+        }
+        for name, theirs in wanted.items():
+            metric = result.metric_results.get_metric(f"{side}.realistic.{theirs}")
+            assert mine[name] == pytest.approx(metric, abs=1e-6)
+    assert run.trace is None
+    assert run.explain(*INDIA, method="gradient-dot").facts
+
+
+def single_facts() -> Any:
+    """Facts of Nations of which no two have the same subject and relation."""
+    facts = Nations().training.mapped_triples
+    seen, keep = set(), []
+    for at, fact in enumerate(facts.tolist()):
+        if tuple(fact[:2]) not in seen:
+            seen.add(tuple(fact[:2]))
+            keep.append(at)
+    return Nations().training.clone_and_exchange_triples(facts[keep])
+
+
+def test_a_traced_pipeline_explains_like_our_training_of_the_same_steps(tmp_path: Path) -> None:
+    """LCWA in one batch of all pairs: a softmax over all entities, as we train with batches."""
+    factory, epochs, rate = single_facts(), 5, 0.3
+    n_facts = factory.num_triples
+    native = whereof.train(
+        factory,
+        out=tmp_path / "native",
+        model="distmult",
+        dim=8,
+        negatives="all",
+        batch_size=n_facts,
+        optimizer="adagrad",
+        accumulator=1.0,
+        rate=rate,
+        credit="step",
+        epochs=epochs,
+        search=False,
+        validate_every=0,
+        inverse=False,
+        l2=0.0,
+        n3=0.0,
+    )
+    rows = Problem.of(native.dataset, native.config).initial_rows()
+    names = (native.dataset.entities, native.dataset.relations)
+    labels = (factory.entity_id_to_label, factory.relation_id_to_label)
+    start = [
+        torch.tensor(each[[vocabulary.find(label[at]) for at in range(len(label))]])
+        for each, vocabulary, label in zip(rows, names, labels, strict=True)
+    ]
+    tracer = Trace(factory, credit="step")
+    result = train(
+        factory,
+        "DistMult",
+        "lcwa",
+        tracer,
+        loss="CrossEntropy",
+        optimizer="Adagrad",
+        optimizer_kwargs={  # PyKEEN takes the mean over the batch
+            "lr": rate,
+            "initial_accumulator_value": 1.0 / n_facts**2,
+            "eps": native.config.epsilon / n_facts,
+        },
+        training_kwargs={"num_epochs": epochs, "batch_size": n_facts},
+        model_kwargs={
+            "entity_initializer": lambda x: start[0].clone(),
+            "relation_initializer": lambda x: start[1].clone(),
+            "entity_constrainer": None,
+            "regularizer": None,
+        },
+    )
+    run = tracer.run(result)
+    assert native.dataset.fact_names(native.dataset.train[7]) == run.dataset.fact_names(
+        run.dataset.train[7]
+    )
+    for fact in (0, 20, 300):
+        asked = native.dataset.fact_names(native.dataset.train[fact])
+        wanted, found = (
+            {
+                it.fact_id: it.influence
+                for it in each.explain(*asked, method="rollback", top=None).facts
+            }
+            for each in (native, run)
+        )
+        assert max(map(abs, wanted.values())) > 1e-4
+        assert max(abs(found[at] - wanted[at]) for at in wanted) < 1e-5
+
+
+class Batches(TrainingCallback):  # type: ignore[misc]
+    """Keeps every batch, and the rows before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Any] = []
+
+    def on_batch(self, epoch: int, batch: Any, batch_loss: float, **kwargs: Any) -> None:
+        rows = [it._embeddings.weight.detach().clone() for it in self._tables()]
+        self.kept.append((batch, rows))
+
+    def _tables(self) -> Any:
+        return (*self.model.entity_representations, *self.model.relation_representations)
+
+
+def own_gradients(positive: Any, negatives: Any, entities: Any, relations: Any) -> list[Any]:
+    """Gradients of the terms of one fact by its own three rows, wherever they occur."""
+    subject, relation, answer = positive
+    own = [entities[subject], relations[relation], entities[answer]]
+    own = [row.clone().requires_grad_() for row in own]
+
+    def score(triple: Any) -> Any:
+        rows = {subject: own[0], answer: own[2]} if answer != subject else {subject: own[0]}
+        ends = [rows.get(it, entities[it]) for it in (triple[0], triple[2])]
+        return (
+            ends[0] * (own[1] if triple[1] == relation else relations[triple[1]]) * ends[1]
+        ).sum()
+
+    loss = torch.nn.functional.softplus(-score(positive))
+    for negative in negatives:
+        loss = loss + torch.nn.functional.softplus(score(negative))
+    loss.backward()
+    return [torch.zeros(8) if row.grad is None else row.grad for row in own]
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_negatives_that_share_rows_count_for_their_fact(inverse: bool) -> None:
+    """SLCWA by SGD: the trace of a fact is the gradient of its own terms by its own rows."""
+    factory = Nations(create_inverse_triples=inverse).training
+    tracer, batches = Trace(factory, credit="step"), Batches()
+    result = train(
+        factory,
+        "DistMult",
+        "slcwa",
+        tracer,
+        batches,
+        loss="Softplus",
+        loss_kwargs={"reduction": "sum"},
+        optimizer="SGD",
+        optimizer_kwargs={"lr": 0.25},
+        negative_sampler_kwargs={"num_negs_per_pos": 3},
+        training_kwargs={"batch_size": 700},
+        model_kwargs={"entity_constrainer": None, "regularizer": None},
+    )
+    run, relation_ids = tracer.run(result), (2, 1) if inverse else (1, 0)
+    fact = factory.mapped_triples[11].tolist()
+    wanted = [torch.zeros(8) for _ in range(4)]  # subject, relation, object, inverse relation
+    forward = [fact[0], fact[1] * relation_ids[0], fact[2]]
+    backward = [fact[2], fact[1] * 2 + 1, fact[0]] if inverse else None
+    for batch, (entities, relations) in batches.kept:
+        for positive, negatives in zip(
+            batch["positives"].tolist(), batch["negatives"], strict=True
+        ):
+            if positive in (forward, backward):
+                gradients = own_gradients(positive, negatives.tolist(), entities, relations)
+                places = (0, 1, 2) if positive == forward else (2, 3, 0)
+                for place, gradient in zip(places, gradients, strict=True):
+                    wanted[place] -= 0.25 * gradient
+    assert run.trace is not None
+    slots = np.split(np.asarray(run.trace[11]), 4)
+    for place in range(4 if inverse else 3):
+        assert slots[place] == pytest.approx(wanted[place].numpy(), abs=2e-5)
+    if not inverse:  # DistMult's inverse relation is the relation itself
+        assert slots[3] == pytest.approx(slots[1])
+
+
+@pytest.mark.parametrize("loop", ["slcwa", "lcwa"])
+def test_rows_move_by_the_trace_and_by_negatives_of_others(loop: str) -> None:
+    """Relation rows are touched by their own facts alone: their traces add up to the change."""
+    factory = Nations().training
+    tracer = Trace(factory, credit="step")
+    result = train(
+        factory, "DistMult", loop, tracer,
+        optimizer="Adagrad", model_kwargs={"entity_constrainer": None},
+        training_kwargs={"num_epochs": 2, "batch_size": 32, "sub_batch_size": 16},
+    )  # fmt: skip
+    tracker = tracer.tracker
+    assert tracker is not None
+    name = "relation_representations.0._embeddings"
+    moved = (result.model.get_submodule(name).weight - tracker._initial[name]).detach().numpy()
+    summed = np.zeros_like(moved)
+    np.add.at(summed, factory.mapped_triples[:, 1].numpy(), tracker.slots()[1])
+    assert np.abs(moved).max() > 0.01
+    assert summed == pytest.approx(moved, abs=1e-5)
+
+
+def test_verify_trains_the_pipeline_again() -> None:
+    data = Nations()
+    tracer = Trace(data.training)
+
+    def again(skip: Any) -> Any:
+        return train(tracer.without(skip), "ComplEx")
+
+    run = tracer.run(train(data.training, "ComplEx", "slcwa", tracer), retrain=again)
+    verdict = run.verify(*INDIA, top=2)
+    assert verdict.control_matches_run
+    assert verdict.actual.probability != verdict.before.probability
+    assert run.predict("_", "students", "usa").answers
+
+
+def test_a_saved_import_opens_like_any_run(tmp_path: Path) -> None:
+    data = Nations()
+    tracer = Trace(data.training)
+    result = train(data.training, "RotatE", "slcwa", tracer)
+    kept = tracer.run(result, test=data.testing, out=tmp_path / "run")
+    opened = whereof.Run.open(tmp_path / "run")
+    assert opened.explain(*INDIA).facts == kept.explain(*INDIA).facts
+    assert opened.metrics == kept.metrics
+
+
+def test_an_earlier_epoch_that_was_restored_is_refused() -> None:
+    data = Nations()
+    tracer = Trace(data.training)
+    result = train(data.training, "DistMult", "slcwa", tracer)
+    with torch.no_grad():
+        result.model.entity_representations[0]._embeddings.weight += 1
+    with pytest.raises(whereof.WhereofError, match="early stopper"):
+        tracer.run(result)
+
+
+def test_what_is_not_supported_is_said_in_one_line() -> None:
+    factory = Nations().training
+    for act, said in (
+        (lambda: train(factory, "TuckER", "slcwa", Trace(factory)), "TuckER is not supported"),
+        (lambda: Trace("nations"), "needs the training TriplesFactory, not str"),
+        (lambda: train(factory, "SimplE", "slcwa", Trace(factory),
+                       model_kwargs={"clamp_score": 2.0}), "clamp_score"),
+        (lambda: train(factory, "DistMult", "lcwa", Trace(factory),
+                       training_kwargs={"slice_size": 5}), "leave out slice_size"),
+        (lambda: whereof.read("pykeen:nothing"), "PyKEEN cannot provide the dataset 'nothing'"),
+        (lambda: whereof.read("pykeen:nations", test_fraction=0.1), "has held-out facts already"),
+    ):  # fmt: skip
+        with pytest.raises(whereof.WhereofError, match=said) as caught:
+            act()  # type: ignore[no-untyped-call]
+        assert "\n" not in str(caught.value)
+
+
+def test_factories_datasets_and_their_names_are_data(tmp_path: Path) -> None:
+    wanted, data = whereof.read("nations"), Nations()
+    by_name, whole, facts = map(whereof.read, ("pykeen:nations", data, data.training))
+    for split in ("train", "valid", "test"):
+        mine = {wanted.fact_names(fact) for fact in getattr(wanted, split)}
+        for found in (by_name, whole):
+            assert {found.fact_names(fact) for fact in getattr(found, split)} == mine
+    assert len(facts.train) == len(wanted.train)
+    assert not len(facts.test)
+    assert (by_name.name, whole.name) == ("nations", "nations")
+    by_hand = TriplesFactory.from_labeled_triples(np.array([("a", "r", "b"), ("b", "r", "c")]))
+    run = whereof.train(by_hand, out=tmp_path / "run", model="distmult", dim=2, epochs=1)
+    assert run.dataset.n_facts == 2
