@@ -78,7 +78,7 @@ class Steps:
 def list_steps(problem: Problem, n_steps: int) -> Steps:
     """The facts and negatives that the trainer will use."""
     config, draw = problem.config, problem.draw
-    timeline = Timeline(config, len(problem.facts), problem.n_directions, np.zeros(0, np.bool_))
+    timeline = Timeline(config, problem.calendar, problem.n_directions, np.zeros(0, np.bool_))
     order = timeline.order(0)[:n_steps]
     first, count, n_negatives = draw.objects
     candidates = np.empty((len(order), 1 + n_negatives), np.int32)

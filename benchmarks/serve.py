@@ -9,6 +9,7 @@ share this machine.
 
 import argparse
 import asyncio
+import os
 import random
 import re
 import subprocess
@@ -54,9 +55,12 @@ async def read(
     """One reader: the name, seconds and status of every request; 0 if it failed."""
     rng, found = random.Random(seed), list[tuple[str, float, int]]()
     async with httpx.AsyncClient(base_url=address, timeout=WAIT) as client:
-        await asyncio.sleep(rng.uniform(0, 8 * pause))  # readers do not click in step
+        # Readers do not click in step: each starts at another time and at another click.
+        await asyncio.sleep(rng.uniform(0, 8 * pause))
+        first = rng.randrange(8)
         while time.monotonic() < until:
-            for kind, path, query in clicks(run, rng):
+            for kind, path, query in clicks(run, rng)[first:]:
+                first = 0
                 place = f"/runs/{name}/{path}" if path[:1] != "/" else f"/api/runs/{name}{path}"
                 start, status = time.perf_counter(), 0
                 try:
@@ -81,6 +85,12 @@ def memory(process: int) -> float:
     return int(found[1]) / 1024 if found else float("nan")
 
 
+def cpu_seconds(process: int) -> float:
+    """CPU time of a process so far, which other work on the machine hardly changes."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def load(options: argparse.Namespace, address: str, process: int) -> None:
     run, name = whereof.Run.open(options.run), ""
     async with httpx.AsyncClient() as client:
@@ -95,9 +105,9 @@ async def load(options: argparse.Namespace, address: str, process: int) -> None:
         return [each for found in await asyncio.gather(*tasks) for each in found]
 
     await readers(min(5, options.seconds), 10_000)  # warm caches: memory is measured from here
-    before = memory(process)
+    before, cpu = memory(process), cpu_seconds(process)
     found = await readers(options.seconds, 0)
-    after = memory(process)
+    after, cpu = memory(process), cpu_seconds(process) - cpu
     by_kind = defaultdict[str, list[float]](list)
     for kind, seconds, _ in found:
         by_kind[kind].append(1000 * seconds)
@@ -107,6 +117,7 @@ async def load(options: argparse.Namespace, address: str, process: int) -> None:
         half, most, worst = np.percentile(times, [50, 99, 100])
         print(f"| {kind} | {len(times):,} | {half:.0f} ms | {most:.0f} ms | {worst:.0f} ms |")
     print(f"\n{options.readers} readers, {options.seconds:g} s: {len(bad)} errors {bad[:10]}")
+    print(f"CPU time of the server: {1000 * cpu / len(found):.1f} ms a request")
     print(f"memory: {before:.0f} MB before, {after:.0f} MB after")
 
 

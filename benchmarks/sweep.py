@@ -7,11 +7,11 @@ validation facts.
 """
 
 import argparse
-import json
 import time
 from typing import Any
 
 import numpy as np
+from defaults import parse
 
 from whereof import Dataset, read
 from whereof.evaluate.metrics import SplitEvaluator
@@ -38,14 +38,6 @@ def main() -> None:
         settings |= {"epochs": arguments.epochs, "trace": False}
         for epoch, mrr, seconds in measure(data, settings, arguments.every):
             print(f"| {trial or 'defaults'} | {epoch} | {seconds:.0f} | {100 * mrr:.1f} |")
-
-
-def parse(text: str) -> tuple[str, Any]:
-    name, _, value = text.partition("=")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
 
 
 def measure(data: Dataset, settings: dict[str, Any], every: int) -> Any:
