@@ -1,4 +1,4 @@
-"""The documentation names everything there is; help texts are current, links work, code runs.
+"""The documentation names everything there is; help texts are current, links work.
 
 `python tests/test_docs.py` writes the current help texts of the commands into docs/cli.md.
 """
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
-from unittest import mock
 
 import pytest
 from click.testing import CliRunner
@@ -28,7 +27,6 @@ COMMANDS = cli.list_commands(None)  # type: ignore[arg-type]
 WIDTH = 88
 
 _HELP = re.compile(r"(<!-- help: (\S+) -->\n```text\n)(.*?)(```)", re.DOTALL)
-_PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -98,6 +96,11 @@ def test_every_named_dataset_is_documented_and_cited(name: str) -> None:
     assert f"{entry.citation}. <{entry.homepage}>" in page
 
 
+@pytest.mark.parametrize("name", sorted({*whereof.__all__} - {"__version__"}))
+def test_every_public_name_is_in_the_reference(name: str) -> None:
+    assert f"whereof.{name}" in read(ROOT / "docs" / "python.md")
+
+
 def links() -> Iterator[tuple[Path, str]]:
     for page in PAGES:
         for target in _LINK.findall(_FENCE.sub("", read(page))):
@@ -138,32 +141,6 @@ def test_every_protocol_is_documented_and_cited(protocol: Protocol) -> None:
         for item in fields(get_args(kind)[0]):
             shown = re.sub("_(interval|seeds|before|after|fall)$", "", item.name)
             assert shown in text or not item.metadata.get("written", True), item.name
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "docs/quickstart.md",
-        "docs/data.md",
-        "docs/evaluate.md",
-        "docs/add-a-model.md",
-        "docs/engines.md",
-        "docs/run-folder.md",
-        "docs/verify.md",
-        "docs/smallest.md",
-    ],
-)
-def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    if page == "docs/run-folder.md":
-        whereof.train("nations", preset="paper", epochs=1, out="runs/demo")
-    blocks = _PYTHON.findall(read(ROOT / page))
-    assert blocks
-    with mock.patch.dict(MODELS):
-        names: dict[str, object] = {}
-        for block in blocks:
-            exec(block, names)
 
 
 def test_the_version_is_one() -> None:
