@@ -18,7 +18,7 @@ from whereof.api.run import Run, make_scorer
 from whereof.data.dataset import Dataset, ratings_as_objects
 from whereof.data.options import ReadOptions
 from whereof.errors import Interrupted, WhereofError
-from whereof.events import Events, Limited, Note, TrainingStarted, Validated, Without
+from whereof.events import Advanced, Events, Limited, Note, TrainingStarted, Validated, Without
 from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
 from whereof.run.folder import Manifest
@@ -225,25 +225,39 @@ def train_run(
     told = str(path), len(dataset.valid), config.to_dict(), dataset.notes
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
     events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
+    finishing = partial(_settle, problem, events) if config.forgets else None
     try:
         elapsed, seconds = time.monotonic() - start, machine.checkpoint_seconds
         progress = fit(problem, writer, checked, events, seconds, trainer, elapsed, before)
+        best = writer.best(progress.best_epoch)
+        # The time budget leaves at least a twentieth of itself for metrics.
+        budget = float(config.time_budget or math.inf)
+        left = max(budget - progress.elapsed, budget / 20)
+        scorer = make_scorer(best.parameters, dataset, config)
+        metrics = {
+            split: evaluator.evaluate(scorer, split, left / 2, events)
+            for split in ("valid", "test")
+        }
+        writer.finish(progress, best, metrics, finishing)
     except BaseException as error:
         writer.stop()
         if isinstance(error, Interrupted):
             remedy = f"continue with: whereof train --resume {path}"
             raise Interrupted(f"interrupted; {remedy}") from None
         raise
-    best = writer.best(progress.best_epoch)
-    # The time budget leaves at least a twentieth of itself for metrics.
-    budget = float(config.time_budget or math.inf)
-    left = max(budget - progress.elapsed, budget / 20)
-    scorer = make_scorer(best.parameters, dataset, config)
-    metrics = {
-        split: evaluator.evaluate(scorer, split, left / 2, events) for split in ("valid", "test")
-    }
-    writer.finish(progress, best, metrics)
     return Run.open(path)
+
+
+def _settle(problem: "Problem", events: Events, trace: Any, state: Any, n_trained: int) -> None:
+    """Finish a trace that forgets. It can be interrupted, and is then done again."""
+    from whereof.training.curvature import settle_trace
+
+    def advanced(n_done: int, n_rows: int) -> None:
+        events.emit(Advanced(n_done, n_rows, "rows of the trace"))
+        if events.should_stop():
+            raise Interrupted("interrupted")
+
+    settle_trace(trace, problem, state, n_trained, advanced)
 
 
 def _trainer_of(problem: "Problem", machine: MachineOptions) -> "MakeTrainer":

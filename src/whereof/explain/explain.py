@@ -34,7 +34,7 @@ _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
 _GROUPED, _MOST_GROUPS = 20, 2
 """Number of listed facts, and of groups between the same two entities, that are looked at."""
-_FAR_MORE = 4.0
+_FAR_MORE = 2.5
 """Facts may replace each other if their joint effect is this many times the sum of the single
 effects. The two estimates may be by different methods, whose sizes differ."""
 _FILTERS = ("role", "relation", "entity", "without")

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
+from safetensors.numpy import load_file, save
 
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
@@ -33,6 +33,8 @@ from whereof.training.config import TrainConfig
 from whereof.training.results import BestEpoch, Bookkeeping, Parameters, Progress
 
 _PARAMETERS, _TRACE, _BEST = "parameters.safetensors", "trace.npy", "best.json"
+
+Settle = Callable[[NDArray[Any], Mapping[str, NDArray[Any]], int], None]
 
 
 class RunWriter:
@@ -250,17 +252,36 @@ class RunWriter:
         bookkeeping = Bookkeeping(**about.pop("bookkeeping"))
         return BestEpoch(parameters, **about, bookkeeping=bookkeeping)
 
-    def finish(self, progress: Progress, best: BestEpoch, metrics: Mapping[str, Any]) -> None:
-        """Move the best epoch into place. The new manifest makes the run a finished one."""
+    def finish(
+        self,
+        progress: Progress,
+        best: BestEpoch,
+        metrics: Mapping[str, Any],
+        settle: Settle | None = None,
+    ) -> None:
+        """Move the best epoch into place. The new manifest makes the run a finished one.
+
+        settle: changes the trace first, given the optimizer's state and the number of facts that
+        it was trained on.
+        """
         with files.writing_to(self.path):
             described = dict(self.manifest.files)
             for name, content in (("history", progress.history), ("metrics", dict(metrics))):
                 path = self.path / f"{name}.json"
                 files.write_json(path, content, durable=True)
                 described[path.name] = files.describe(path)
+            folder = self._best(best.epoch)
             for name, about in self._describe_best(best.epoch).items():
-                if name != _BEST:
-                    files.link(self._best(best.epoch) / name, self.path / name)
+                if name == _TRACE and settle is not None:
+                    with files.draft_of(self.path / name) as draft:
+                        shutil.copyfile(folder / name, draft)
+                        trace = np.lib.format.open_memmap(draft, "r+")
+                        settle(trace, load_file(folder / STATE), progress.best_facts)
+                        trace.flush()
+                        del trace
+                    described[name] = files.describe(self.path / name)
+                elif name != _BEST:
+                    files.link(folder / name, self.path / name)
                     described[name] = about
             for name in map(_checkpoint_name, range(1, progress.kept + 1)):
                 described[name] = self._described[name]

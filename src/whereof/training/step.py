@@ -122,12 +122,7 @@ def _unlearnt_slope(model, f, direction, work, block, trace):
     for j in range(1, scores.shape[0]):
         if candidates[j] == s:
             scores[j] = match(rule.match, q, subject, width)
-    if rule.loss == SOFTMAX:
-        softmax_loss(scores)
-    elif rule.loss == SQUARED:
-        squared_loss(scores, work.targets[scratch.fact_ids[f]])
-    else:
-        sigmoid_loss(scores)
+    loss_of(scores, scratch.fact_ids[f], work)
     return scores[0]
 
 
@@ -190,7 +185,7 @@ def _score(model, f, direction, work, block, count, meter):
         _measure(query_vjp, f, subject, relation, rows[o, :width], work, meter)
     score_rows(rule.match, q, rows, candidates, width, scores)
     weight = scratch.weights[f]
-    meter[LOSS] += weight * _loss(scores, scratch.fact_ids[f], work)
+    meter[LOSS] += weight * loss_of(scores, scratch.fact_ids[f], work)
     # It stands still where training diverged; math.isfinite is always true with these flags.
     meter[FACTS] += abs(meter[LOSS]) < np.inf
     if weight != 1:
@@ -209,7 +204,8 @@ def _score(model, f, direction, work, block, count, meter):
 
 
 @inlined
-def _loss(scores, fact, work):
+def loss_of(scores, fact, work):
+    """The loss of a fact from its candidates' scores, which become their slopes."""
     if work.rule.loss == SOFTMAX:
         return softmax_loss(scores)
     if work.rule.loss == SQUARED:

@@ -1,0 +1,330 @@
+r"""What later steps undo of a fact's changes, across the numbers of a row: for credit=forget.
+
+While training goes on, later steps shrink each number of a fact's trace on its own (`_forget`). But
+a step shrinks directions, and these mix the numbers of a row. This is added when training is over.
+
+Let B be the curvature of the loss along a row: summed over the steps of an epoch, scaled by how far
+a gradient moves the row, and multiplied by the number of epochs. Of changes that are spread evenly
+over training, the share that remains is f(B), with f(x) = (1 - e^{-x}) / x. The diagonal alone
+gives f(diag B), which the trace contains already. So it is multiplied by f(B) f(diag B)^{-1}.
+"""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof._jit import inlined, kernel
+from whereof.models.match import add_query_gradients, add_row_gradient, score_rows
+from whereof.training._forget import add_penalty_bend
+from whereof.training._trace import from_half, to_half
+from whereof.training.losses import SOFTMAX, bend_of
+from whereof.training.optimizers import add, fill_reach, pace_of
+from whereof.training.problem import Problem
+from whereof.training.sampling import CURVATURE_STREAM, key_of, mix
+from whereof.training.step import draw_candidates, gather, loss_of
+from whereof.training.tables import Ledgers
+from whereof.training.trainer import Trainer
+
+_WIDEST = 512
+"""Wider rows, such as the relations of RESCAL, keep the trace that the diagonal gives."""
+_BLOCK_BYTES = 2 << 30
+"""Memory for the curvature of rows: larger tables are done in parts."""
+_MOST_NUMBERS, _ENOUGH = 1e11, 2
+"""A random part of the facts counts for all if there are more numbers to compute than this, or more
+facts per row than this many times its width."""
+_DRAWS = 2
+"""Random vectors for the curvature along the subject and relation rows of a step."""
+_LEAST_BEND = 0.25
+"""Candidates that bend less are drawn at random, in proportion, and then bend as much."""
+_POLE, _PART = 0.369, 0.352
+"""f(x) is within 5% of _PART p + (1 - _PART) p^2, with p = 1 / (1 + _POLE x)."""
+
+State = Mapping[str, NDArray[Any]]
+
+
+def settle_trace(
+    trace: NDArray[Any],
+    problem: Problem,
+    state: State,
+    n_trained: int,
+    advanced: Callable[[int, int], None] = lambda n_done, n_rows: None,
+) -> None:
+    """Change the trace of a finished training, in place.
+
+    state: of the optimizer, as training left it after n_trained facts; advanced: called with the
+    number of rows that are done, and of all.
+    """
+    trainer, facts = _Curvature(problem, state, n_trained), problem.facts.astype(np.int64)
+    half, slots = problem.n_relation_rows // 2, problem.widths.slots(problem.n_directions)
+    ids = facts[:, 0], facts[:, 1], facts[:, 2], facts[:, 1] + half
+    sides = [(side, (side, side + 2)[: len(slots) - 1 - side]) for side in (0, 1)]
+    sides = [each for each in sides if 0 < trainer.widths[each[0]] <= _WIDEST]
+    n_done, n_rows = 0, sum(trainer.n_rows[side] for side, _ in sides)
+    for side, places in sides:
+        starts = np.array([slots[place].start for place in places])
+        owners = np.concatenate([ids[place] for place in places])
+        order = np.argsort(owners, kind="stable")
+        bounds = np.searchsorted(owners[order], np.arange(trainer.n_rows[side] + 1))
+        for rows in _blocks(trainer.n_rows[side], trainer.widths[side]):
+            bends = trainer.bends(side, rows)
+            work = partial(_settle, trainer, side, bends, rows.start, starts, order, bounds, trace)
+            parts = np.array_split(np.arange(rows.start, rows.stop), os.cpu_count() or 1)
+            with ThreadPoolExecutor(len(parts)) as pool:
+                list(pool.map(work, (range(it[0], it[-1] + 1) for it in parts if len(it))))
+            n_done += len(rows)
+            advanced(n_done, n_rows)
+
+
+def _blocks(n_rows: int, width: int) -> list[range]:
+    """The rows in parts whose curvature fits into memory."""
+    size = max(_BLOCK_BYTES // (4 * _half(width)), 1)
+    return [range(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def _half(width: int) -> int:
+    """How many numbers the upper half of a square matrix has."""
+    return width * (width + 1) // 2
+
+
+def _settle(
+    trainer: "_Curvature",
+    side: int,
+    bends: NDArray[np.float32],
+    first: int,
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    trace: NDArray[Any],
+    rows: range,
+) -> None:
+    width, n_epochs = trainer.widths[side], trainer.n_epochs
+    bits = trace.view(np.uint16) if trace.dtype == np.float16 else trace
+    reach, listed = trainer.reach[side], (starts, order, bounds)
+    factor, vectors = np.zeros((width, width), reach.dtype), np.zeros((4, width), reach.dtype)
+    span = rows.start, rows.stop, first
+    shrink_rows(bends, reach, n_epochs, bits, listed, span, factor, vectors)
+
+
+class _Curvature(Trainer):
+    """A training at its end, which measures the curvature along its rows in the last epoch."""
+
+    def __init__(self, problem: Problem, state: State, n_trained: int) -> None:
+        super().__init__(problem, ledgers=Ledgers.NONE)
+        mine = self.snapshot()
+        for name in state.keys() & {"entities.state", "relations.state"}:
+            mine[name][...] = state[name]
+        calendar = problem.calendar
+        self.epoch = calendar.n_epochs(n_trained) - 1
+        n_before = sum(phase.n_trained for phase in calendar.phases[:-1])
+        self.n_epochs = float(self.epoch + 1 - calendar.n_epochs(n_before))
+        self.widths = problem.widths.entity, problem.widths.relation
+        self.n_rows = problem.n_entities, problem.n_relation_rows
+        middle = np.array([self.timeline.updates_before(self.epoch + 1) // 2])
+        rate, count = float(self.timeline.rates(middle)[0]), max(int(state["count"][0]), 1)
+        self.reach = tuple(
+            self._reach(table.state, width, pace_of(self.rule, rate, count, table.state))
+            for table, width in zip(self.tables, self.widths, strict=True)
+        )
+
+    def _reach(self, state: NDArray[Any], width: int, pace: Any) -> NDArray[Any]:
+        """(n, width) how far a gradient of 1 moves each number of each row."""
+        reach = np.zeros((len(state), width), state.dtype)
+        for row, its_reach in zip(state, reach, strict=True):
+            fill_reach(self.rule.optimizer, pace, row, its_reach)
+        return reach
+
+    def bends(self, side: int, rows: range) -> NDArray[np.float32]:
+        """(n, half of a matrix) curvature along some rows of a table, in the last epoch."""
+        width, problem = self.widths[side], self.problem
+        found = np.zeros((len(rows), _half(width)), np.float32)
+        size, n_candidates = problem.calendar.size(self.epoch), len(self._work.scratch.scores)
+        n_steps, per_step = size * problem.n_directions, 3 * width + (1 + _DRAWS) * n_candidates
+        numbers, per_row = n_steps * width * per_step, n_steps / self.n_rows[side]
+        every = max(math.ceil(numbers / _MOST_NUMBERS), int(per_row / (_ENOUGH * width)), 1)
+        weights = np.zeros(n_candidates, found.dtype)
+        for start in range(0, size, self.timeline.block_size):
+            self._enter_block(start, 0)
+            given = self._model, self._work, self._block
+            add_bends(*given, side, (rows.start, rows.stop), every, found, weights)
+        return found
+
+
+@kernel
+def add_bends(model, work, block, side, rows, every, bends, weights):
+    """Add the curvature along rows of a table by the facts of a block; one in `every` is drawn."""
+    rule, draw, scratch = work.rule, work.draw, work.scratch
+    for at in range(block.order.shape[0]):
+        fact = np.uint64(block.order[at])
+        for direction in range(rule.n_directions):
+            key = key_of(draw.seed, CURVATURE_STREAM, fact, np.uint64(direction))
+            if key % np.uint64(every) or gather(block.order[at : at + 1], direction, work) == 0:
+                continue
+            candidates = draw_candidates(0, direction, draw, block, scratch)
+            _add_step(model, key, candidates, work, side, rows, every, bends, weights)
+
+
+@inlined
+def _add_step(model, key, candidates, work, side, rows, every, bends, weights):
+    """Add the curvature by one step."""
+    query, query_vjp = model
+    rule, scratch, entities, relations = work.rule, work.scratch, work.entities, work.relations
+    s, r, o = scratch.facts[0]
+    table, width, q, n = entities.table.state, entities.width, scratch.query[0], candidates.shape[0]
+    subject, relation = table[s, :width], relations.table.state[r, : relations.width]
+    slopes, weight = scratch.scores[:n], scratch.weights[0] * every
+    query(subject, relation, q)
+    score_rows(rule.match, q, table, candidates, width, slopes)
+    loss_of(slopes, scratch.fact_ids[0], work)
+    first, stop = rows
+    if side == 0:
+        for j in range(n):
+            row, bend = candidates[j], bend_of(rule.loss, slopes[j], n)
+            if bend < _LEAST_BEND and row >= first and row < stop:
+                chance = (mix(key + np.uint64(j + 1)) >> np.uint64(11)) / 2.0**53
+                bend = _LEAST_BEND if chance * _LEAST_BEND < bend else 0.0
+            if bend > 0 and row >= first and row < stop:
+                slope = scratch.own[:width]
+                slope[:] = 0
+                add_row_gradient(rule.match, q, table[row], 1, width, slope)
+                _add_square(bends[row - first], slope, weight * bend)
+        for row in (s, o):
+            if row >= first and row < stop:
+                _add_penalty(bends[row - first], table[row], weight, entities, rule, scratch)
+    elif r >= first and r < stop:
+        _add_penalty(bends[r - first], relation, weight, relations, rule, scratch)
+    own = s if side == 0 else r
+    for draw in range(_DRAWS if own >= first and own < stop else 0):
+        _draw_weights(rule.loss, slopes, key + np.uint64((1 + draw) << 32), weights)
+        scratch.d_query[:] = 0
+        add_query_gradients(rule.match, q, table, candidates, weights[:n], width, scratch.d_query)
+        query_vjp(subject, relation, scratch.d_query, entities.vectors[0], relations.vectors[0])
+        vector = entities.vectors[0] if side == 0 else relations.vectors[0]
+        _add_square(bends[own - first], vector, weight / _DRAWS)
+
+
+@kernel
+def _draw_weights(loss, slopes, key, weights):
+    """Weights of the candidates: the mean of (sum of weight * d score)^2 is the curvature.
+
+    They have random signs. For the softmax, the curvature is a covariance: the mean is left out.
+    """
+    n, total = slopes.shape[0], 0.0
+    for j in range(n):
+        share = bend_of(loss, slopes[j], n)
+        if loss == SOFTMAX:
+            share = max(slopes[j] + (j == 0), 0.0)
+        root = math.sqrt(share)
+        weights[j] = root if mix(key + np.uint64(j)) & np.uint64(1) else -root
+        total += weights[j]
+    for j in range(n if loss == SOFTMAX else 0):
+        weights[j] -= total * (slopes[j] + (j == 0))
+
+
+@kernel
+def _add_square(half, vector, weight):
+    """Upper half of a matrix += weight * vector vector^T."""
+    start = 0
+    for i in range(vector.shape[0]):
+        factor, rest = half.dtype.type(weight * vector[i]), vector[i:]
+        row = half[start : start + rest.shape[0]]
+        for j in range(rest.shape[0]):
+            row[j] += factor * rest[j]
+        start += rest.shape[0]
+
+
+@inlined
+def _add_penalty(half, state, weight, side, rule, scratch):
+    """Add the curvature of the penalties, of which only the diagonal is used."""
+    if side.parts == 0 or (rule.l2 == 0 and rule.n3 == 0):
+        return
+    bend = scratch.bend[: side.width]
+    bend[:] = 0
+    add_penalty_bend(state, weight * rule.l2, weight * rule.n3, side.parts, bend)
+    start = 0
+    for k in range(side.width):
+        half[start] += bend[k]
+        start += side.width - k
+
+
+@kernel
+def shrink_rows(bends, reach, n_epochs, trace, listed, span, factor, vectors):
+    """Multiply the trace of rows by f(B) f(diag B)^-1.
+
+    bends: (n, half of a matrix) of the rows from `span[2]` on; listed: where the trace has its
+    parts, and which ones belong to each row.
+    """
+    (starts, order, bounds), (start, stop, first) = listed, span
+    width, n_facts, (roots, shares, x, y) = reach.shape[1], trace.shape[0], vectors
+    one, pole, part = x.dtype.type(1), x.dtype.type(_POLE), x.dtype.type(_PART)
+    for row in range(start, stop):
+        if bounds[row] == bounds[row + 1]:
+            continue
+        for k in range(width):
+            roots[k] = math.sqrt(reach[row, k] * n_epochs)
+        place = 0
+        for i in range(width):
+            for j in range(i, width):
+                value = pole * roots[i] * bends[row - first, place] * roots[j]
+                place += 1
+                factor[j, i] = value
+                if i == j:
+                    factor[i, i] += one
+                    shares[i] = (part + (one - part) / factor[i, i]) / factor[i, i]
+        _decompose(factor)
+        for at in range(bounds[row], bounds[row + 1]):
+            slot, fact = divmod(order[at], n_facts)
+            own = trace[fact, starts[slot] : starts[slot] + width]
+            _load(own, x)
+            for k in range(width):
+                x[k] /= roots[k] * shares[k]
+            _solve(factor, x)
+            y[:] = 0
+            add(y, x)
+            _solve(factor, x)
+            for k in range(width):
+                x[k] = roots[k] * (part * y[k] + (one - part) * x[k])
+            _save(x, own)
+
+
+@kernel
+def _decompose(matrix):
+    """Cholesky decomposition of the lower half of a positive definite matrix, in place."""
+    for j in range(matrix.shape[0]):
+        for i in range(j, matrix.shape[0]):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = math.sqrt(total) if i == j else total / matrix[j, j]
+
+
+@kernel
+def _solve(factor, x):
+    """Solve L L^T x = x in place."""
+    n = x.shape[0]
+    for i in range(n):
+        total = x[i]
+        for k in range(i):
+            total -= factor[i, k] * x[k]
+        x[i] = total / factor[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] /= factor[i, i]
+        for k in range(i):
+            x[k] -= factor[i, k] * x[i]
+
+
+@kernel
+def _load(row, to):
+    for k in range(row.shape[0]):
+        to[k] = from_half(int(row[k])) if row.itemsize == 2 else row[k]
+
+
+@kernel
+def _save(vector, to):
+    for k in range(to.shape[0]):
+        to[k] = to_half(vector[k]) if to.itemsize == 2 else vector[k]
