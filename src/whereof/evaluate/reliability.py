@@ -10,11 +10,11 @@ from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import pearson, spearman
 from whereof.evaluate.variant import find_variant
 from whereof.explain.method import Ranked
-from whereof.predict.scored import Standings
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
+from whereof.retrain.size import log_odds_of
 from whereof.run.reliability import Claims, Linearity, Reliability
-from whereof.types import FactIds, Numbers
+from whereof.types import FactIds
 
 LEAST, MOST = 5, 50
 """The least and the largest size of `measure`."""
@@ -65,7 +65,10 @@ def measure_linearity(samples: Sequence[Sample], n_facts: int, seed: int) -> Lin
     for sample in samples:
         if jobs := linearity_jobs(sample, n_facts, seed):
             found, rated = sample.ask(jobs), sample.case.trained.config.rated
-            before, after = _quantity(found.control, rated), _quantity(np.stack(found.jobs), rated)
+            before, after = (
+                log_odds_of(found.control, rated),
+                log_odds_of(np.stack(found.jobs), rated),
+            )
             gone, up, down = np.split(after[:-1], 3)  # each (n_facts, n_predictions)
             pairs.append([before - gone, (up - down) / (_UP - _DOWN)])
             noises.append(np.abs(after[-1] - before))
@@ -138,14 +141,6 @@ def _draw_near(sample: Sample, n: int, seed: int) -> FactIds:
         ends = [end for end in (prediction.subject, prediction.object) if end is not None]
         found.append(random.choice(np.unique(np.concatenate([*map(near, ends)]))))
     return np.unique(np.array(found, np.int64))
-
-
-def _quantity(standings: Standings, rated: bool) -> Numbers:
-    """The log-odds of the predictions, or their ratings."""
-    if rated:
-        return np.asarray(standings["score"], np.float64)
-    p = np.clip(standings["probability"], 1e-12, 1 - 1e-12)
-    return np.asarray(np.log(p) - np.log1p(-p))
 
 
 def _known(value: float) -> float | None:

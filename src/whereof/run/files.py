@@ -9,7 +9,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import IO, Any
 from zipfile import BadZipFile
 
@@ -343,7 +343,7 @@ class Store:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder, self._lock = folder, Lock()
+        self._folder, self._lock = folder, RLock()  # one computation may need another
         self._owner: object = None
         self._last: dict[str, Arrays] = {}
 

@@ -163,8 +163,8 @@ def test_lanes_that_share_rows(
 def test_unrolled_runs_on_a_card(
     card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("rollback", "sweep"):
-        monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda task: card)
+    for place in ("engine", "rollback", "sweep"):
+        monkeypatch.setattr(f"whereof.retrain.cuda.{place}.open_card", lambda *task: card)
     steady = {"optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1, "precision": "float64"}
     trained.train(tmp_path / "run", **steady, epochs=2)  # the second has something to unlearn
     names = [("brazil", "commonbloc1", "israel"), ("uk", "embassy", "usa")]

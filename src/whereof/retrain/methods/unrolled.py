@@ -16,11 +16,15 @@ from whereof.explain.methods.gradient import pull_scores
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.cuda.sweep import CudaSweep
+from whereof.retrain.size import draw_sample, measure_scale
 from whereof.run.files import Arrays
 from whereof.training.leverage import unlearnt_slopes
 from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
+
+Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
+"""What is swept: predictions with the derivative by every score. Those of a column add up."""
 
 _TRAININGS, _MORE = 20.0, 0.1
 """The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
@@ -45,7 +49,7 @@ class Unrolled(Method):
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
-    version = 3
+    version = 4
     is_linear = True
 
     def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
@@ -79,7 +83,7 @@ class Unrolled(Method):
             for each, others in zip(scored, rivals, strict=True)
             for aim in (*aims, *(Aim("log_ratio", other) for other in others))
         ]
-        found, differs = _sweep(trained, columns, events, context)
+        found, differs = _sweep_to_scale(trained, columns, events, context)
         changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
         return {
             "changes": changes,
@@ -94,7 +98,7 @@ class Unrolled(Method):
             slopes = ((goal.scored, quantity_slopes(goal.scored, goal.aim)) for goal in group)
             weighed = zip(slopes, group, strict=True)
             columns.append([(each, scale * goal.weight * it) for (each, it), goal in weighed])
-        sums, _ = _sweep(trained, columns, events, Context(groups[0][0].aim))
+        sums, _ = _sweep_to_scale(trained, columns, events, Context(groups[0][0].aim))
         return Totals(sums)
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
@@ -210,16 +214,28 @@ def _sums(changes: NDArray[np.float32], sets: Sets) -> Numbers:
     return np.asarray(found, np.float64)
 
 
-def _sweep(
-    trained: Trained,
-    columns: Sequence[Sequence[tuple[ScoredPrediction, Numbers]]],
-    events: Events,
-    context: Context,
+def _sweep_to_scale(
+    trained: Trained, columns: Columns, events: Events, context: Context
 ) -> tuple[Numbers, bool]:
-    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run.
+    """As `_sweep`, with changes of the size that retraining shows; some epochs alone have none."""
+    key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
+    if context.sweep_epochs is not None:
+        return _sweep(trained, columns, events, context)
+    sample = [] if key in trained.store else draw_sample(trained)
+    more = [[(each, quantity_slopes(each, Aim("probability")))] for each in sample]
+    found, differs = _sweep(trained, [*columns, *more], events, context)
+    found, drawn = np.split(found, [len(columns)])
 
-    columns: predictions, with the derivative by every score of what is swept, which add up.
-    """
+    def measure() -> Arrays:
+        return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
+
+    return float(trained.store.get(key, measure, events)["scale"]) * found, differs
+
+
+def _sweep(
+    trained: Trained, columns: Columns, events: Events, context: Context
+) -> tuple[Numbers, bool]:
+    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
     assert trained.n_trained is not None
     problem, scorer = Problem.of(trained.dataset, trained.config), trained.scorer
     epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)

@@ -1,0 +1,80 @@
+"""How much larger falls are than a sweep through training says, measured once per run.
+
+The log-odds of a prediction, as a function of the weight of one fact, is not quite a line: without
+the fact it falls further than its slope at full weight says. The ratio of the two is about the same
+for all strong facts of a run. So a few retrainings correct the size of all estimates.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+
+import numpy as np
+
+from whereof.errors import Diverged
+from whereof.events import Advanced, Events
+from whereof.predict.prediction import Prediction
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import ScoredPrediction, Standings, Trained
+from whereof.retrain.engine import Engine, Job, LocalEngine, Recipe
+from whereof.training.problem import Problem
+from whereof.types import Numbers
+
+_N_PREDICTIONS = 8
+_STRONG = 0.5
+"""The facts that count have at least this share of the largest influence on a prediction."""
+
+
+def draw_sample(trained: Trained) -> list[ScoredPrediction]:
+    """Some held-out facts as predictions; facts of training if there are no others."""
+    data = trained.dataset
+    facts = next(each for each in (data.test, data.valid, data.train) if len(each))
+    chosen = np.random.default_rng(0).permutation(len(facts))[:_N_PREDICTIONS]
+    return [trained.score(Prediction(*fact)) for fact in facts[chosen].tolist()]
+
+
+def measure_scale(
+    trained: Trained, sample: Sequence[ScoredPrediction], changes: Numbers, events: Events
+) -> float:
+    """The median of true over estimated falls, for the strongest facts of some predictions.
+
+    changes: (n_predictions, n_facts) estimated falls of the log-odds, or of ratings.
+    """
+    assert trained.n_trained is not None
+    every, facts = np.arange(len(sample)), np.unique(changes.argmax(axis=1))
+    predictions = Predictions.of(trained, [each.prediction for each in sample])
+    recipe = Recipe(Problem.of(trained.dataset, trained.config), trained.n_trained)
+    jobs = [Job.control(len(sample)), *(Job.of([fact], every) for fact in facts)]
+    found = np.zeros((len(jobs), len(sample)))
+    engine = _engine_of(trained)
+    try:
+        with closing(engine.retrain(recipe, jobs, predictions, events.should_stop)) as results:
+            for n_done, (number, standings) in enumerate(results, 1):
+                assert isinstance(standings, np.ndarray)
+                found[number] = log_odds_of(standings, trained.config.rated)
+                noun = "retrainings, for the size of estimates"
+                events.emit(Advanced(n_done, len(jobs), noun))
+    except Diverged:
+        return 1.0
+    falls = found[0] - found[1:]
+    if trained.config.rated:
+        falls /= trained.scorer.scale
+    estimates = changes[:, facts].T
+    strong = estimates >= _STRONG * changes.max(axis=1)
+    scale = float(np.median(falls[strong] / estimates[strong]))
+    return scale if scale > 0 else 1.0
+
+
+def _engine_of(trained: Trained) -> Engine:
+    if trained.on_card:
+        from whereof.retrain.cuda.engine import CudaEngine
+
+        return CudaEngine()
+    return LocalEngine()
+
+
+def log_odds_of(standings: Standings, rated: bool) -> Numbers:
+    """The log-odds of the predictions, or their ratings."""
+    if rated:
+        return np.asarray(standings["score"], np.float64)
+    p = np.clip(standings["probability"], 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(p) - np.log1p(-p))
