@@ -10,6 +10,7 @@ import whereof
 from evaluate.helpers import Naive, case_of
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.sample import pick
+from whereof.retrain.methods.unrolled import Unrolled
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +146,22 @@ def test_queries_without_a_new_answer_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "asked.tsv").write_text("a\tr\t_\n")
     with pytest.raises(whereof.WhereofError, match=r"asked\.tsv:1: every answer is known"):
         picked(run, predictions=str(tmp_path / "asked.tsv"))
+
+
+def test_all_predictions_share_one_sweep(
+    inverse: whereof.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept, prepare = list[int](), Unrolled.prepare
+
+    def counted(
+        self: Unrolled, trained: object, predictions: list[object], *given: object
+    ) -> object:
+        swept.append(len(predictions))
+        return prepare(self, trained, predictions, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Unrolled, "prepare", counted)
+    with case_of(inverse) as case:
+        sample = pick(case, EvaluateOptions(limit=3))
+        sample.rank("unrolled", 2)
+        assert swept == [len(sample)] == [3]
+        assert sample.seconds["unrolled"] > 0

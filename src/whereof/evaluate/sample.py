@@ -241,8 +241,8 @@ class Sample:
         numbers, variant = range(len(self)), find_variant(method)
         if variant.method.retrains:
             return self._ids(numbers, method, top)
-        if method not in self.seconds:
-            self._ids(numbers[:1], method, top)  # loads kernels
+        if method not in self.seconds and variant.method.prepares != "predictions":
+            self._ids(numbers[:1], method, top)  # loads kernels; all predictions share one sweep
         start = time.perf_counter()
         found = self._ids(numbers, method, top)
         on_card = self.case.trained.on_card  # one thread at a time uses it
