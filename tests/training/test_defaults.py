@@ -50,6 +50,13 @@ def test_graphs_get_a_model_that_answers_both_ways() -> None:
     assert choose_config(make_dataset(), "paper", {}).credit == "step"
 
 
+@pytest.mark.parametrize(
+    ("n_facts", "n_entities", "n3"), [(900, 1000, 0.03), (5005, 1001, 0.1), (5004, 1001, 0.15)]
+)
+def test_large_and_thin_graphs_are_penalised_more(n_facts: int, n_entities: int, n3: float) -> None:
+    assert choose_config(make_dataset(n_facts, n_entities), None, {}).n3 == n3
+
+
 def test_pairs_get_a_recommender_and_ratings_a_squared_loss() -> None:
     pairs = choose_config(make_dataset(two_way=True), None, {})
     assert (pairs.model, pairs.loss, pairs.inverse) == ("mf", "softmax", False)

@@ -39,6 +39,8 @@ _TRACE_BYTES = 4e9
 _LEAST_DIM, _MOST_EPOCHS = 16, 100
 _FACTS = 4_000_000
 """Facts to train on, over all epochs."""
+_THIN = 5
+"""A graph is thin if it has fewer facts than this for each of its entities."""
 _RANKING_COST = 0.4
 """Five times the cost of ranking a candidate, relative to training on a negative."""
 
@@ -116,9 +118,10 @@ def _dim(dataset: "Dataset", model: Model, given: Mapping[str, Any]) -> int:
 def _penalties(
     dataset: "Dataset", model: Model, loss: str, negatives: int | str | None
 ) -> dict[str, float]:
-    """Weights of the penalties. Small graphs, whose entities have many facts, need less."""
+    """Weights of the penalties: less for small graphs, more for entities with few facts."""
     l2 = 0.1 if dataset.two_way else 0.0
-    n3 = 0.1 if dataset.n_entities > 1000 else 0.03
+    thin = dataset.n_facts < _THIN * dataset.n_entities
+    n3 = (0.15 if thin else 0.1) if dataset.n_entities > 1000 else 0.03
     if dataset.two_way or model.match != "dot":
         n3 = 0.0
     if loss == "sigmoid":  # a mean over the candidates, so much smaller than the softmax's
