@@ -98,7 +98,7 @@ def test_why_says_the_standing_the_facts_and_that_they_are_estimates() -> None:
         SITE, WhyAddress("ann", "in", "paris"), Reasons(reasons(), answers("paris", "rome"))
     )
     text = read_page(page).text
-    assert "50.0% probability, rank 2 of 8 new answers" in text
+    assert "50.0% probability, rank 2 among 1,200 new answers" in text
     assert "estimates by rollback: no retraining has confirmed them" in text
     assert text.index("Facts that support it") < text.index("Facts that oppose it")
     assert "+25.0 points" in text

@@ -36,7 +36,9 @@ def verdict(
     labels = {**NAMES, "top_answer": "b"}
     seeds = msgspec.convert(changes.pop("seeds", ()), tuple[OfSeed, ...])
     document = {
-        "prediction": before | NAMES | {"labels": labels, "asks": "object", "n_candidates": 9},
+        "prediction": before
+        | NAMES
+        | {"labels": labels, "asks": "object", "n_candidates": 9, "n_new": 8},
         "removed": [1, 2],
         "before": before,
         "predicted": predicted,

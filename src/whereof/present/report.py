@@ -17,7 +17,7 @@ from whereof.evaluate.protocol import protocols
 from whereof.evaluate.suite import SUITES
 from whereof.explain.explanation import Explanation
 from whereof.present import metrics, names
-from whereof.present.explanation import confirmation_text, facts_table, first_fact_text
+from whereof.present.explanation import confirmation_text, facts_part, first_fact_text
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.run import counts, ending
@@ -266,20 +266,20 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     rated = names.is_rated(examples[0].prediction)
     which = "new answers with the highest rating" if rated else "most probable new answers"
     yield "heading", "Examples", 2, "examples"
-    about = f"The {which}, and the facts behind them."
+    about = f"The {which}, and the {names.fact_noun(examples[0])}s behind them."
     yield "paragraphs", [f"{about} The numbers are {confirmation_text(examples[0])}."]
     for number, each in enumerate(examples):
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
-            first, n_adjacent = each.facts[0], units.count(each.n_adjacent, "adjacent fact")
+            first, noun = each.facts[0], names.fact_noun(each)
+            n_adjacent = units.count(each.n_adjacent, f"adjacent {noun}")
             influence = units.show(first.influence, names.influence_unit(each))
             what = names.estimated_title("influence", each)
             which = f"{names.fact_text(first)} comes first, with {what} {influence}"
             said += f" Of {n_adjacent}, {which}. {first_fact_text(each)}"
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
-        facts = replace(facts_table(each, ids=False), most=5)
-        yield "table", replace(facts, note="") if number else facts
+        yield facts_part(each, most=5, note=not number)
         yield "folded", "Graph", explanation_svg(each, styled=False)
 
 

@@ -144,4 +144,4 @@ def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
         (Column("kept", "without the others", unit), values(kept)),
         (Column("kept_top", "top answer"), tops(kept)),
     ]
-    yield Table.by_columns("facts", "The facts", columns, most=most)
+    yield Table.by_columns("facts", f"The {names.noun_of(facts)}s", columns, most=most)

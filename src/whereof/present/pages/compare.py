@@ -95,8 +95,7 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "text": query_text(vars(prediction), prediction.labels),
         "value": names.amount_text(prediction),
         "noun": names.output_noun(prediction),
-        "rank": f"{prediction.rank:,}",
-        "of": f"{prediction.n_candidates:,}",
+        "rank": names.rank_text(prediction),
         "top": prediction.top_label,
         "is_top": prediction.top_answer == names.name_of(prediction, prediction.asks),
         "method": explanation.method,
@@ -108,7 +107,7 @@ def _side(side: ComparedView) -> dict[str, Any]:
 
 def _noun(sides: Sequence[ComparedView]) -> str:
     """What the facts of these explanations are called."""
-    rated = any(sentence.has_ratings(side.explanation) for side in sides)
+    rated = any(names.has_ratings(side.explanation) for side in sides)
     return "rating" if rated else "fact"
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 from markupsafe import Markup
@@ -13,13 +12,13 @@ from whereof.explain.method import able_method, get_method
 from whereof.predict.answers import Answer, Answers
 from whereof.present import names, sentence
 from whereof.present.explanation import groups_text
+from whereof.present.fact_table import FactTable, fact_table, words_of
 from whereof.present.html import Site, render
-from whereof.present.names import SPLITS, Words, short_relation
+from whereof.present.names import SPLITS, Words
 from whereof.present.pages.address import WhyAddress, address, answer_query, api_address
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout, layout_svg
-from whereof.present.svg import NEITHER, sign_of
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.smallest import Smallest
 from whereof.units import show, typographic
@@ -36,7 +35,6 @@ _TRUST = {
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_TRUE = 3
 """Number of other answers of the test set to name."""
-_GROUPS = {"supports": "support it", "opposes": "oppose it"}
 _MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
 """The job that measures how reliable estimates are in a run."""
 RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 92}
@@ -78,10 +76,19 @@ class Reasons:
 def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
     """The page."""
     explanation, prediction = found.explanation, found.explanation.prediction
-    words = Words.of(two_way=prediction.relation is None, rated=sentence.has_ratings(explanation))
+    words = words_of(explanation)
     here = _named(page, explanation)
     title = _text(prediction, words)
-    groups, proof = list(_groups(found, page, words)), _proof(found)
+    proof, table = (
+        _proof(found),
+        fact_table(
+            explanation,
+            note=False,
+            removed=page.without,
+            left_out=found.left_out,
+            left_out_by=found.left_out_by,
+        ),
+    )
     graph = graph_layout(explanation, words)
     return render(
         "why",
@@ -102,9 +109,8 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         prices={name: _price(name, found.retraining_seconds) for name in RETRAININGS},
         methods=list(_methods(site, here, explanation, found.ready)),
         meanings=_TRUST,
-        groups=groups,
-        columns=_columns(explanation, groups),
-        filters=_filters(groups, words),
+        table=table,
+        filters=_filters(table),
         notes=[*explanation.notes, *map(typographic, groups_text(explanation))],
         problem=found.problem,
         job=found.job,
@@ -191,14 +197,10 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
                 "why": _why(site, answers, each),
             }
         )
-    new = "answers" if prediction.relation is not None else f"{words.place(prediction.asks)}s"
-    among = "among" if found.known in ("train", "valid") else "of"
     return {
         "noun": names.output_noun(prediction),
         "value": names.amount_text(prediction),
-        "share": None if names.is_rated(prediction) else prediction.probability,
-        "rank": f"{prediction.rank:,}",
-        "of": f"{among} {answers.n_new:,} new {new}",
+        "rank": names.rank_text(prediction),
         "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
         "scale": _scale_text(found),
         "others": others,
@@ -298,103 +300,12 @@ def _methods(
         }
 
 
-def _groups(found: Reasons, page: WhyAddress, words: Words) -> Iterator[dict[str, Any]]:
-    """The facts in groups, each under its own heading."""
-    explanation, by = found.explanation, found.left_out_by
-    prediction = explanation.prediction
-    listed = {fact.fact_id for fact in explanation.facts}
-    more = [fact for fact in found.left_out if fact.fact_id not in listed]
-    others = more if by not in ("", explanation.method) else []  # of another scale
-    facts = [*explanation.facts, *(fact for fact in more if fact not in others)]
-    if prediction.relation is None:
-        thing = f"{words.fact}s".capitalize()
-        own = words.label(prediction.subject, prediction.labels["subject"], "subject")
-        item = words.label(prediction.object, prediction.labels["object"], "object")
-        groups = {
-            f"{thing} of {own}": [fact for fact in facts if "subject" in fact.parts],
-            f"{thing} of other users with {item}": [
-                fact for fact in facts if "subject" not in fact.parts and "object" in fact.parts
-            ],
-            f"Other {words.fact}s": [
-                fact for fact in facts if not {"subject", "object"} & {*fact.parts}
-            ],
-        }
-    else:
-        groups = {
-            f"Facts that {verb}": [fact for fact in facts if sign_of(fact.influence).word == word]
-            for word, verb in _GROUPS.items()
-        }
-        groups["Facts without influence"] = [
-            fact for fact in facts if sign_of(fact.influence) is NEITHER
-        ]
-    groups[f"Estimated by {by}"] = others
-    most = max((abs(fact.influence) for fact in (*facts, *others)), default=0.0)
-    for title, grouped in groups.items():
-        rows = [_row(explanation, fact, most, page, words) for fact in grouped]
-        # A fact that only the address names has no rank.
-        ranks = count(1)
-        rows = [row | {"rank": next(ranks) if row["id"] in listed else None} for row in rows]
-        if rows:
-            yield {"title": title, "rows": rows}
-
-
-def _row(
-    explanation: Explanation, fact: ExplainedFact, most: float, page: WhyAddress, words: Words
-) -> dict[str, Any]:
-    sign, prediction = sign_of(fact.influence), explanation.prediction
-    rated = names.is_rated(prediction)
-    without = fact.score_without if rated else fact.probability_without
-    ends = {prediction.subject, prediction.object}
-    text = _text(fact, words)
-    relation = names.label_of(fact, "relation") if fact.relation is not None else ""
-    if fact.rating is not None:
-        text += f", rating {fact.rating:g}"
-    return {
-        "id": fact.fact_id,
-        "kept": fact.fact_id not in page.without,
-        "text": text,
-        "parts": [(place, label, name, name in ends) for place, label, name in words.parts(fact)],
-        "own": prediction.relation is None and "subject" in fact.parts,
-        "rating": fact.rating,
-        "common": ", ".join(fact.parts) or "nothing",
-        "role": fact.role,
-        "relation": relation,
-        "short": short_relation(relation),
-        "source": fact.source or "",
-        "tone": "" if sign is NEITHER else sign.word,
-        "influence": fact.influence,
-        "influence_text": typographic(show(fact.influence, names.influence_unit(explanation))),
-        "share": abs(fact.influence) / most if most else 0.0,
-        "without": without,
-        "without_text": show(without, names.output_unit(prediction)) if without is not None else "",
-        "top": fact.labels.get("top_answer_without")
-        if fact.top_answer_changes and explanation.names_new_tops
-        else "",
-    }
-
-
-def _columns(explanation: Explanation, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Which columns the table has, and their titles."""
-    rows = [row for group in groups for row in group["rows"]]
-    rated = names.is_rated(explanation.prediction)
-    return {
-        "common": explanation.prediction.relation is not None,
-        "source": any(row["source"] for row in rows),
-        "influence": names.estimated_title("influence", explanation),
-        "without": names.estimated_title("rating" if rated else "probability", explanation)
-        + " without it",
-        "has_without": any(row["without"] is not None for row in rows),
-        "top": any(row["top"] for row in rows),
-    }
-
-
-def _filters(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[str, str, list[str]]]:
+def _filters(table: FactTable) -> list[tuple[str, str, list[str]]]:
     """Key, title and values of what the facts can be filtered by."""
-    rows = [row for group in groups for row in group["rows"]]
-    found = []
+    rows, found = table.rows, []
     for key, title in (("relation", "relation"), ("role", "in common"), ("source", "source")):
         values = sorted({row[key] for row in rows if row[key]})
-        if len(values) > 1 and not (words.two_way and key == "role"):
+        if len(values) > 1 and not (table.words.two_way and key == "role"):
             found.append((key, title, values))
     return found
 
