@@ -299,7 +299,9 @@ def test_removed_ratings_are_named_with_their_item() -> None:
         Reasons(rated(), answers("50", relation=None), job=job),
     )
     text = read_page(page).text
-    assert "Without this rating the model recommends OSLO first, not item 50. retrained" in text
+    assert (
+        "Without the rating of Heat the model recommends OSLO first, not item 50. retrained" in text
+    )
     assert "Removed: Heat , rated 5" in text
     assert "Removed: Heat , rated 5" in read_page(jobs_page(Site(), [job])).text
 

@@ -259,6 +259,19 @@ def these_facts(n_facts: int, noun: str = "fact") -> str:
     return f"this {noun}" if n_facts == 1 else f"these {count(n_facts, noun)}"
 
 
+def removed_text(removed: Sequence[NamedFact], prediction: NamedPrediction) -> str:
+    """Words for removed facts: the name of a single one, otherwise their number."""
+    noun = noun_of(removed)
+    if len(removed) != 1:
+        return these_facts(len(removed), noun)
+    (fact,) = removed
+    if noun == "fact":
+        return f"the fact {fact_text(fact)}"
+    own = name_of(fact, "subject") == name_of(prediction, "subject")
+    whose = "" if own else f" by {text_of(fact, 'subject')}"
+    return f"the rating of {text_of(fact, 'object')}{whose}"
+
+
 def fact_columns(
     facts: Sequence[NamedFact], *, ids: bool = True
 ) -> Iterator[tuple[Column, list[Any]]]:
@@ -283,6 +296,31 @@ def removal_table(
     together = " together" * (len(removed) != 1)
     title = f"Without {these_facts(len(removed), noun)}{together}"
     return standings_table("", title, known, note=note)
+
+
+def answers_table(result: "Verdict | Smallest") -> Table:
+    """The top answers before and after retraining, each with its rank."""
+    unit, place = output_unit(result.before), result.prediction.asks
+    words = Words.of(two_way=result.prediction.relation is None)
+    columns = [
+        Column("answer", words.place(place) if words.two_way else "answer"),
+        Column("before", "before", unit),
+        Column("rank_before", "rank", "count"),
+        Column("actual", "actual", unit),
+        Column("rank_actual", "rank", "count"),
+    ]
+    rows = [
+        (
+            words.label(each.entity, each.label, place),
+            each.before,
+            each.rank_before,
+            each.actual,
+            Cell(each.rank_actual, tone="changed" * (each.rank_actual != each.rank_before)),
+        )
+        for each in result.top_answers
+    ]
+    note = "Both columns were measured by retraining: with all facts, and without these."
+    return Table("top_answers", "Top answers", columns, rows, note)
 
 
 def standings_table(

@@ -90,7 +90,7 @@ def show_sufficient(out: Console, result: Sufficient) -> None:
 def _sentences(result: Smallest) -> Iterator[str]:
     before, actual, predicted = result.before, result.actual, result.predicted
     fact, top = names.noun_of(result.facts), before.top_label
-    facts = names.these_facts(len(result.removed), fact)
+    facts = names.removed_text(result.facts, result.prediction)
     first, last = names.amount_text(before), names.amount_text(actual)
     change = f"goes from {first} to {last}" if first != last else f"stays at {first}"
     change = f"the {names.output_noun(before)} of {top} {change}"
@@ -124,6 +124,8 @@ def _sentences(result: Smallest) -> Iterator[str]:
 
 def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
     yield names.removal_table(result.facts, result.before, result.predicted, result.actual)
+    if result.top_answers:
+        yield names.answers_table(result)
     unit, facts = names.output_unit(result.before), result.facts
 
     def values(standings: list[Standing | None]) -> list[Any]:

@@ -89,7 +89,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         change = f"stays at {first}"
     elif first == last:
         change = f"hardly {verb}, at {first}"
-    facts = names.these_facts(len(verdict.removed), names.noun_of(verdict.facts))
+    facts = names.removed_text(verdict.facts, verdict.prediction)
     said = "" if predicted is None else f"; the estimate was {names.amount_text(predicted)}"
     yield f"Without {facts} the {names.output_noun(before)} {change}{said}."
     top, said = f"stays {before.top_label}", ""
@@ -111,6 +111,8 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
     before, predicted = verdict.before, verdict.predicted
     yield names.removal_table(verdict.facts, before, predicted, verdict.actual)
+    if verdict.top_answers:
+        yield names.answers_table(verdict)
     facts = verdict.each or verdict.facts
     source = Column("source", "source"), [fact.source for fact in facts]
     weight = Column("weight", "weight", "number"), [fact.weight for fact in facts]
