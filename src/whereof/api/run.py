@@ -510,8 +510,8 @@ class Run(ArrayRun):
 
         `kind` is one of:
 
-        - confident-and-wrong: the top new answer is not the true one, most probable first; in a
-          run with ratings, the largest errors
+        - confident-and-wrong: the top new answer is not the true one, and more probable than three
+          quarters of all top answers; in a run with ratings, the largest errors
         - unstable: the top new answer is estimated to change without its strongest fact
         - top-new: top new answers, most probable first
         - test: the facts of the test set, in order

@@ -18,6 +18,8 @@ from whereof.units import show
 
 _DECIDED = 0.5
 """An answer depends on facts if its probability falls to this share or less without them."""
+_STAYS = 0.9
+"""An answer does not depend on facts if its probability keeps this share or more without them."""
 _MOST_NAMED = 3
 """Number of items that a sentence names."""
 
@@ -68,7 +70,12 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
         said += f" {values}"
     if not is_top:
         said = f"the model ranks {prediction.top_label} above {answer}; {said}"
-    elif (stays or not rated) and not changing and not falling and len(found.fact_ids) > 1:
+    elif (
+        (stays or not rated)
+        and not changing
+        and len(found.fact_ids) > 1
+        and found.value >= _STAYS * prediction.value
+    ):
         said = f"this answer does not depend on a few {fact_noun(explanation)}s: {said}"
     is_estimate = explanation.estimate or explanation.stability is not None
     marked = f" ({'estimate' if is_estimate else 'retrained'})" if mark else ""
