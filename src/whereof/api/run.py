@@ -492,8 +492,8 @@ class Run(ArrayRun):
         """The facts of an entity, and what the model predicts for it.
 
         The card has the facts of the entity by relation, held-out facts, and the `top` new answers
-        to questions with its most frequent relations. `place` is subject or object: in two-way
-        data, a user and an item may have the same name.
+        to questions with those of its relations that have the most probable new answer. `place` is
+        subject or object: in two-way data, a user and an item may have the same name.
         """
         from whereof.explain.entity_card import make_card
 
