@@ -22,8 +22,9 @@ from whereof.present.pages.address import AskAddress, WhyAddress
 from whereof.present.pages.ask import LISTS, ask_page
 from whereof.present.pages.jobs import JobView, jobs_page
 from whereof.present.pages.layout import graph_layout, layout_svg
+from whereof.present.pages.price import RETRAININGS, Prices
 from whereof.present.pages.runs import runs_page
-from whereof.present.pages.why import RETRAININGS, Reasons, why_page
+from whereof.present.pages.why import Reasons, why_page
 
 SITE = Site("toy", "why")
 TURNED = "\u202eevil\u200f"
@@ -87,7 +88,8 @@ def test_a_method_is_recommended_only_if_it_can_run_here() -> None:
         ((costs[0], MethodCost("retrain", 5, "exact")), True),
     ):
         found = replace(reasons(), costs=each, recommended="retrain")
-        page = why_page(SITE, WhyAddress("ann", "in", "paris"), Reasons(found, answers("paris")))
+        shown = Reasons(found, answers("paris"), prices=Prices(job_seconds=1800))
+        page = why_page(SITE, WhyAddress("ann", "in", "paris"), shown)
         assert ("recommended" in page) is recommended
         assert "every fact, retrained" in page
         assert "quick estimate" in page
@@ -347,8 +349,9 @@ def test_the_first_page_tells_runs_apart() -> None:
 
 
 def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> None:
-    def opened(seconds: float | None) -> str:
-        found = Reasons(reasons(), answers("paris"), retraining_seconds=seconds)
+    def opened(seconds: float | None, *, compiles: bool = False) -> str:
+        prices = Prices(seconds, job_seconds=1800, compiles=compiles)
+        found = Reasons(reasons(), answers("paris"), prices=prices)
         return why_page(SITE, WhyAddress("ann", "in", "paris"), found)
 
     page = opened(0.01)
@@ -356,6 +359,8 @@ def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> 
     assert "changes the answer up to 60 retrainings, about " in text
     assert "Check by retraining about 0.1 s" in text
     assert not re.search(r"<button[^>]* disabled", page)
+    assert "compiling" not in text
+    assert "the first time, some minutes of compiling come first" in opened(0.01, compiles=True)
     page = opened(50_000.0)
     assert re.findall(r"<button[^>]*data-(\w+) disabled", page) == ["smallest", "check"]
     assert "this server stops work after 30 min" in page

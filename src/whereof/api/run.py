@@ -264,6 +264,16 @@ class Run(ArrayRun):
         if self._n_trained is not None:
             Recipe(Problem.of(self.dataset, self.config), 2).probe(0)
 
+    @property
+    def compiles_first(self) -> bool:
+        """Whether methods that follow training have to compile kernels first: some minutes, once.
+
+        A server says so, beside the time that such a method takes.
+        """
+        from whereof.training.sweep import is_compiled
+
+        return not is_compiled()
+
     @cached_property
     def _names(self) -> NameFinder:
         return NameFinder(self.dataset, self.adjacency)

@@ -1,6 +1,5 @@
 """Why: a prediction in plain words, its facts, the explanation graph, and what if."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,12 +18,10 @@ from whereof.present.pages.address import WhyAddress, address, answer_query, api
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout, layout_svg
-from whereof.retrain.options import SmallestOptions
+from whereof.present.pages.price import MEASURE, RETRAININGS, Prices
 from whereof.retrain.smallest import Smallest
 from whereof.units import show, typographic
 
-_TOO_LONG = 1800
-"""Seconds after which a job is stopped: methods that take longer cannot be chosen."""
 _TRUST = {
     "exact": "measured by retraining.",
     "close": "in this run, estimates have about the size of what retraining measures.",
@@ -32,13 +29,8 @@ _TRUST = {
     "not measured": "in this run, no retraining has tested these estimates.",
 }
 """What the words for the trust in a method mean."""
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_TRUE = 3
 """Number of other answers of the test set to name."""
-_MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
-"""The job that measures how reliable estimates are in a run."""
-RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 92}
-"""The largest number of retrainings of a check, with the control; of a search; and of measuring."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +61,8 @@ class Reasons:
     """Whether a method takes milliseconds, or has its arrays stored."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating of the data; None without ratings."""
-    retraining_seconds: float | None = None
-    """Of one retraining on one core; None if it is not known."""
+    prices: Prices = field(default_factory=Prices)
+    """What retraining costs here."""
 
 
 def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
@@ -106,8 +98,11 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         proof=proof,
         trust=list(_trust(explanation, proof)),
         measurable=_measurable(explanation),
-        prices={name: _price(name, found.retraining_seconds) for name in RETRAININGS},
-        methods=list(_methods(site, here, explanation, found.ready)),
+        prices={
+            name: found.prices.of(n, up_to=name == "smallest", follows=name != "check")
+            for name, n in RETRAININGS.items()
+        },
+        methods=list(_methods(site, here, found)),
         meanings=_TRUST,
         table=table,
         filters=_filters(table),
@@ -265,31 +260,18 @@ def _measurable(explanation: Explanation) -> bool:
     return bool(explanation.costs) and known is not None and known.linearity is None
 
 
-def _price(name: str, retraining_seconds: float | None) -> dict[str, Any]:
-    """What a click costs here, in words; and whether it takes longer than a job may."""
-    if retraining_seconds is None:
-        return {"text": "", "off": False}
-    n_rounds = -(-RETRAININGS[name] // (os.cpu_count() or 1))
-    seconds = max(n_rounds * retraining_seconds, 0.1)
-    # Times below a second would be in milliseconds, which claims too much.
-    time = show(seconds, "seconds") if seconds >= 1 else f"{seconds:.1f} s"
-    text = f"about {time}".replace(" ", _NO_BREAK)
-    if name == "smallest":
-        text = f"up to {RETRAININGS[name]} retrainings, {text}"
-    return {"text": text, "off": seconds > _TOO_LONG}
-
-
-def _methods(
-    site: Site, here: WhyAddress, explanation: Explanation, ready: Mapping[str, bool]
-) -> Iterator[dict[str, Any]]:
+def _methods(site: Site, here: WhyAddress, found: Reasons) -> Iterator[dict[str, Any]]:
+    explanation, ready = found.explanation, found.ready
     costs = explanation.costs or (MethodCost(explanation.method, None, "rough"),)
     for each in costs:
         seconds, is_current = each.seconds, each.method == explanation.method
         time = "milliseconds"
         if seconds is not None:
             is_ready = is_current or ready.get(each.method)
-            time = "ready" if is_ready else f"about {show(seconds, 'seconds')}"
-        possible = ready.get(each.method) or (seconds or 0) <= _TOO_LONG
+            follows = "sweep" in get_method(each.method).can
+            time = f"about {show(seconds, 'seconds')}{found.prices.compiling(follows)}"
+            time = "ready" if is_ready else time
+        possible = ready.get(each.method) or not found.prices.too_long(seconds)
         yield {
             "name": each.method,
             "phrase": get_method(each.method).in_words,
@@ -376,7 +358,7 @@ def _view(site: Site, here: WhyAddress, found: Reasons, words: Words) -> dict[st
         "fact": words.fact,
         "check": check,
         "smallest": smallest,
-        "measure": _MEASURE,
+        "measure": MEASURE,
         "before": prediction.value,
         "top": words.label(prediction.top_answer, prediction.top_label, prediction.asks),
         "top_name": prediction.top_answer,
