@@ -36,6 +36,8 @@ class Cell:
     """Text after the value, such as `***`."""
     tone: str = ""
     """`supports`, `opposes`, `changed` or `faint`; terminal and page choose the colour."""
+    link: str = ""
+    """The address that the value leads to on a page."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,26 @@ def smallest_html(result: Smallest) -> str:
     return html.page(parts, title=names.fact_text(result.prediction), template="notebook")
 
 
+def smallest_page(result: Smallest) -> str:
+    """A whole HTML file: the result in words, with its tables."""
+    items = {
+        "prediction": names.fact_text(result.prediction, full=True),
+        "found": units.show(result.found),
+        "method": result.method,
+        "engine": result.engine,
+        "effort": names.effort_text(result),
+    }
+    parts = [
+        ("sentence", smallest_words(result), "retrained"),
+        ("paragraphs", [f"Note: {note}" for note in result.notes]),
+        *(("titled", table) for table in _tables(result, most=None)),
+        ("heading", "About"),
+        ("items", items.items()),
+    ]
+    name, title = names.fact_text(result.prediction), names.heading(result.prediction)
+    return html.page(parts, title=f"{name}: smallest set", heading=title)
+
+
 def sufficient_words(result: Sufficient) -> str:
     """Which facts give other entities the same answer, and to how many."""
     asked, n_all = result.prediction, len(result.receivers)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 from whereof.present import names
 from whereof.present.html import Site, render
@@ -25,6 +26,12 @@ _MOST_LISTED = 20
 """Removed facts that a result names."""
 
 
+def job_downloads(job: str) -> list[tuple[str, str]]:
+    """Names and addresses of the files with the result of a job."""
+    result = f"/api/jobs/{quote(job, safe='')}/result?format="
+    return [("JSON", f"{result}json"), ("HTML", f"{result}html")]
+
+
 @dataclass(frozen=True)
 class JobView:
     """A job as pages show it."""
@@ -44,6 +51,10 @@ class JobView:
     """The labels of its prediction, by place."""
     mine: bool = True
     """Whether the reader started it."""
+
+    @property
+    def downloads(self) -> list[tuple[str, str]]:
+        return job_downloads(self.id)
 
     @property
     def over(self) -> bool:
