@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whereof._jit import code_digest, row_function
+from whereof._jit import code_digest, is_compiled, row_function
 
 HELPERS = '''
 from whereof._jit import inlined, kernel
@@ -84,7 +84,9 @@ def run(module: Any) -> tuple[list[float], bool]:
 def test_comments_and_docstrings_compile_nothing(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert not is_compiled(loaded(monkeypatch).work)
     assert run(loaded(monkeypatch)) == ([3, 5], True)
+    assert is_compiled(loaded(monkeypatch).work)
     for name, text in (("helpers.py", HELPERS), ("kernels.py", KERNELS)):
         other = text.replace('"""Two', '"""Exactly two').replace("for k", "# Each.\n    for k")
         (package / name).write_text(f"# A first line.\n\n{other}")

@@ -60,6 +60,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+def is_compiled(compiled: Any) -> bool:
+    """Whether a kernel was compiled for some types, by this process or by one before."""
+    return bool(compiled.signatures) or compiled._cache.is_stored()
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a helper into every caller: for helpers that take records, which are slow to pass."""
     return numba.njit(inline="always", **_BARE)(function)
@@ -155,6 +160,11 @@ class _KernelCache(NullCache):
             except Exception:  # a damaged index may raise anything
                 Path(file._index_path).unlink(missing_ok=True)
             file.save((sig, data.codegen.magic_tuple()), data._reduce())
+
+    def is_stored(self) -> bool:
+        """Whether a process has stored the kernel as it is now."""
+        folder, (name, digest) = _cache_folder(os.environ.get("NUMBA_CACHE_DIR")), self._names
+        return folder is not None and any(folder.glob(f"{name}-{digest}-*.{_VERSION}*"))
 
     @cached_property
     def _names(self) -> tuple[str, str]:

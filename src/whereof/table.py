@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from whereof.errors import need
@@ -36,8 +36,8 @@ class Cell:
     """Text after the value, such as `***`."""
     tone: str = ""
     """`supports`, `opposes`, `changed` or `faint`; terminal and page choose the colour."""
-    about: str = ""
-    """Text below the value on a page, such as the name of a labelled entity."""
+    link: str = ""
+    """The address that the value leads to on a page."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,6 @@ class Table:
         kept = [each for each in columns if any(value is not None for value in each[1])]
         rows = list(zip(*(values for _, values in kept), strict=True))
         return cls(name, title, [column for column, _ in kept], rows, **more)
-
-    def without(self, name: str) -> "Table":
-        """The table without a column."""
-        kept = [place for place, column in enumerate(self.columns) if column.name != name]
-        rows = [[row[place] for place in kept] for row in self.rows]
-        return replace(self, columns=[self.columns[place] for place in kept], rows=rows)
 
 
 def cell_text(value: Any, column: Column) -> str:

@@ -20,6 +20,8 @@ PAGES = {
     "%26method%3Drollback&b=run%3Dcopy%26subject%3Dindia%26relation%3Dstudents%26object%3Dusa"
     "%26method%3Drollback",
     "jobs": "/jobs",
+    "audit": "/runs/nations/audit",
+    "audit of ratings": "/runs/ratings/audit",
 }
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 

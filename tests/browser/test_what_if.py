@@ -35,8 +35,10 @@ def test_a_check_sets_the_estimate_beside_the_retrained_model(why: Why) -> None:
     page.get_by_role("button", name="Check by retraining").click()
     verdict = page.locator(".verdict")
     expect(verdict.locator(".retrained")).to_be_visible()
-    rows = verdict.locator("tbody tr")
+    rows = verdict.get_by_role("table", name="Estimated and retrained").locator("tbody tr")
     expect(rows).to_have_count(3)
+    tops = verdict.get_by_role("table", name="Top answers before and after")
+    assert tops.locator("tbody tr").count() >= 5
     for row, name in zip(rows.all(), ("before", "estimated", "actual"), strict=True):
         expect(row).to_contain_text(name)
         expect(row).to_contain_text("%")

@@ -74,9 +74,9 @@ def test_the_card_of_an_entity(why: Why) -> None:
     page = why()
     page.locator("h1 a.entity").first.click()
     card = page.get_by_role("dialog")
-    expect(card.get_by_role("heading", name="india")).to_be_visible()
-    expect(card.get_by_role("heading", name="Training data")).to_be_visible()
-    expect(card.get_by_role("heading", name="The model predicts")).to_be_visible()
+    expect(card.get_by_role("heading", name="india", exact=True)).to_be_visible()
+    expect(card.get_by_role("heading", name="What the data says")).to_be_visible()
+    expect(card.get_by_role("heading", name="What the model predicts")).to_be_visible()
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
 
@@ -85,9 +85,9 @@ def test_the_address_keeps_an_open_card(why: Why) -> None:
     page = why()
     card = page.get_by_role("dialog")
     page.locator("h1 a.entity").first.click()
-    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    expect(card.get_by_role("heading", name="india", exact=True)).to_be_visible()
     page.reload()
-    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    expect(card.get_by_role("heading", name="india", exact=True)).to_be_visible()
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
     assert "card" not in page.url
@@ -119,9 +119,9 @@ def test_a_closer_estimate_leaves_an_open_card_open(page: Page) -> None:
     page.goto("/runs/copy/why?subject=india&relation=students&object=uk")
     page.locator("h1 a.entity").first.click()
     card = page.get_by_role("dialog")
-    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    expect(card.get_by_role("heading", name="india", exact=True)).to_be_visible()
     expect(page.locator(".methods [aria-current]")).to_contain_text("unrolled")
-    expect(card.get_by_role("heading", name="india")).to_be_visible()
+    expect(card.get_by_role("heading", name="india", exact=True)).to_be_visible()
     assert "card=india" in page.url
 
 

@@ -69,6 +69,7 @@ def explanation(
         "asks": "object",
         "labels": places | {"top_answer": "paris"},
         "n_candidates": 1234,
+        "n_new": 1200,
     } | changes.pop("prediction", {})
     return {
         "prediction": prediction,

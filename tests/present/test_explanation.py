@@ -85,57 +85,63 @@ def whole() -> dict[str, Any]:
 def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
-        "rank", "subject", "relation", "object", "in common", "estimated influence",
-        "estimated without", "share", "estimated new top answer",
+        "rank", "fact", "estimated influence", "estimated probability without it",
+        "estimated top answer without it",
     ]  # fmt: skip
-    assert read.rows[1] == [
-        "1", "ann", "likes", "bob", "subject, relation, object", "+40.0 points", "25.0%", "50.0% ",
-        "rome",
-    ]  # fmt: skip
-    assert read.rows[2][5] == "−20.0 points"
-    assert [row[-1] for row in read.rows[2:]] == [""] * 7
+    groups = ["Facts that support it"], ["Facts that oppose it"], ["Facts without influence"]
+    assert [row for row in read.rows if len(row) == 1] == [*groups]
+    first = "ann likes bob in common: subject, relation, object"
+    assert _texts(read.rows[2]) == ["1", first, "+40.0 points", "25.0%", "rome"]
+    assert read.rows[8][2] == "−20.0 points"
+    assert [row[-1] for row in read.rows if len(row) > 1][2:] == [""] * 7
     assert {("span", "supports"), ("span", "opposes")} <= {
         (tag, attributes.get("class")) for tag, attributes in read.tags
     }
-    assert all(head.get("scope") == "col" for head in read.all("th"))
+    assert {head.get("scope") for head in read.all("th")} == {"col", "rowgroup"}
     text = explanation_html(small())
     assert "<strong>ann likes bob</strong>" in text
-    assert "<strong>50.0%</strong> probability, rank 2 of 1,234; the top answer is paris" in text
+    stands = "probability, rank 2 among 1,200 new answers; the top answer is paris"
+    assert f"<strong>50.0%</strong> {stands}" in text
     assert '<span class="estimate">estimate</span>' in text
 
 
 def test_a_long_list_is_cut() -> None:
     facts = [fact(n, ("a", "r", f"x{n}"), 0.1, ("subject",)) for n in range(1052)]
     text = explanation_html(explanation(("a", "r", "b"), facts))
-    assert len(Reading(text).rows) == 51
+    assert len(Reading(text).rows) == 52
     assert "and 1,002 more" in text
     text = explanation_html(explanation(("a", "r", "b"), facts[:50]))
-    assert len(Reading(text).rows) == 51
+    assert len(Reading(text).rows) == 52
     assert "more</p>" not in text
 
 
 def test_columns_that_nobody_fills_are_left_out() -> None:
-    assert "relation" not in Reading(explanation_html(ratings())).rows[0]
+    assert "in common" not in explanation_html(ratings())
     unknown = {"probability_without": None, "top_answer_changes": None, "top_answer_without": None}
     facts = [fact(0, ("a", "r", "c"), 0.5, ("subject",), **unknown)]
     document = estimated(explanation(("a", "r", "b"), facts, of="score"), "random")
-    assert Reading(explanation_html(document)).rows == [
-        ["rank", "subject", "relation", "object", "in common", "estimated influence", "share"],
-        ["1", "a", "r", "c", "subject", "+0.500", "50.0% "],
+    assert [*map(_texts, Reading(explanation_html(document)).rows)] == [
+        ["rank", "fact", "estimated influence"],
+        ["Facts that support it"],
+        ["1", "a r c in common: subject", "+0.500"],
     ]
-    assert Reading(explanation_page(document)).rows[0][:2] == ["rank", "fact"]
 
 
 def test_the_page_lists_every_fact(real: Explanation) -> None:
     read = Reading(present.explanation_page(real))
     facts = real.facts
     assert len(facts) > 500
-    rows = read.rows[1 : len(facts) + 1]
-    assert [" ".join(row[2:5]) for row in rows] == [fact_text(f) for f in facts]
-    assert [row[0] for row in read.rows[len(facts) + 2 :]] == ["none", "top 1", "top 3", "top 10"]
-    keys = [cell["data-key"] for cell in read.all("td") if "data-key" in cell]
-    influences = [float(str(key)) for key in keys[6 :: len(read.rows[0])]]
-    assert influences == [f.influence for f in facts]
+    listed = [row for row in read.all("tr") if "data-fact" in row]
+    assert [int(str(row["data-fact"])) for row in listed] == [fact.fact_id for fact in facts]
+    rows = [_texts(row)[1] for row in read.rows if len(row) == len(read.rows[0])]
+    ids = [f", id {fact.fact_id}" for fact in facts]
+    assert all(
+        row.startswith(fact_text(fact)) and row.endswith(own)
+        for row, fact, own in zip(rows[1:], facts, ids, strict=False)
+    )
+    assert [row[0] for row in read.rows[-4:]] == ["none", "top 1", "top 3", "top 10"]
+    keys = [cell["data-key"] for cell in read.all("td") if "influence" in str(cell.get("class"))]
+    assert [float(str(key)) for key in keys] == [f.influence for f in facts]
 
 
 def test_the_page_says_all_else() -> None:
@@ -168,7 +174,7 @@ def test_numbers_of_other_methods_are_no_falls(draw: Any) -> None:
 def test_facts_rolled_back_together_are_falls_beside_any_method() -> None:
     read = Reading(explanation_page(estimated(small(), "random") | {"without": joint(3, 1)}))
     assert read.rows[-1][3:5] == ["+45.0 points", "+55.0 points"]
-    assert read.rows[1][6] == "+0.400"
+    assert read.rows[2][2] == "+0.400"
 
 
 def test_a_page_of_ratings_has_scores() -> None:
@@ -187,7 +193,7 @@ def test_the_page_can_be_read_by_anybody() -> None:
     assert [svg["role"] for svg in drawings] == ["img"]
     assert len(read.all("table")) == 3
     assert all(table["aria-label"] for table in read.all("table"))
-    assert all(head.get("scope") in ("row", "col") for head in read.all("th"))
+    assert all(head.get("scope") in ("row", "col", "rowgroup") for head in read.all("th"))
 
 
 @pytest.mark.parametrize("draw", [explanation_page, explanation_html])
@@ -284,11 +290,15 @@ def test_the_terminal_separates_a_users_history_from_other_users() -> None:
 
 
 def test_a_page_of_a_user_lists_the_history_first() -> None:
-    read = present.explanation_page(made(ratings() | {"n_history": 1}))
-    first, second = (read.index(f"<h2>{title}</h2>") for title in _CONTRIBUTED)
-    assert "user 4, item 9" not in read[:first]
-    assert first < read.index("<td", first) < second
-    assert "Influence is an estimate of the rating with all facts" in read
+    page = present.explanation_page(made(ratings() | {"n_history": 1}))
+    rows = [*map(_texts, Reading(page).rows)]
+    own, others = (
+        rows.index([title]) for title in ("Ratings of user 4", "Ratings of other users with item 4")
+    )
+    assert (rows[own + 1][1], rows[others + 1][1]) == ("item 9 id 0", "user 9 id 1")
+    assert page.count("Influence is an estimate of the predicted rating with all ratings") == 2
+    assert page.count('class="note"') == 1
 
 
-_CONTRIBUTED = "Ratings of user 4", "Ratings of other users"
+def _texts(row: list[str]) -> list[str]:
+    return [" ".join(text.split()) for text in row]

@@ -198,7 +198,7 @@ def test_another_entity_of_the_same_label_is_told_apart() -> None:
 
 def test_ratings_show_their_score() -> None:
     text = explanation_svg(ratings())
-    assert "rating 4.12, rank 2 of 1,234" in text
+    assert "rating 4.12, rank 2 among 1,200 new items" in text
     assert "probability" not in text
     assert titles(ratings())[:2] == ["Predicted: user 4, item 4", "user 4, item 9"]
 

@@ -55,8 +55,9 @@ def test_a_prediction_in_one_line() -> None:
     stands = {"probability": 0.2, "rank": 1000, "score": 1.0, "top_answer": "cy"}
     other = {"answer": "cy", "label": "cy", "log_ratio": 0.9, "labels": {}} | stands
     said = prediction_text(made(small()))
-    assert said == "ann likes bob: probability 50.0%, rank 2 of 1,234"
-    assert prediction_text(made(ratings())) == "user 4, item 4: rating 4.12, rank 2 of 1,234"
+    assert said == "ann likes bob: probability 50.0%, rank 2 among 1,200 new answers"
+    rated = "user 4, item 4: rating 4.12, rank 2 among 1,200 new items"
+    assert prediction_text(made(ratings())) == rated
     assert prediction_text(made(small() | {"contrast": other})).endswith(
         "; compared with cy: probability 20.0%, rank 1,000"
     )

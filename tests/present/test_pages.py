@@ -22,8 +22,9 @@ from whereof.present.pages.address import AskAddress, WhyAddress
 from whereof.present.pages.ask import LISTS, ask_page
 from whereof.present.pages.jobs import JobView, jobs_page
 from whereof.present.pages.layout import graph_layout, layout_svg
+from whereof.present.pages.price import RETRAININGS, Prices
 from whereof.present.pages.runs import runs_page
-from whereof.present.pages.why import RETRAININGS, Reasons, why_page
+from whereof.present.pages.why import Reasons, why_page
 
 SITE = Site("toy", "why")
 TURNED = "\u202eevil\u200f"
@@ -87,7 +88,8 @@ def test_a_method_is_recommended_only_if_it_can_run_here() -> None:
         ((costs[0], MethodCost("retrain", 5, "exact")), True),
     ):
         found = replace(reasons(), costs=each, recommended="retrain")
-        page = why_page(SITE, WhyAddress("ann", "in", "paris"), Reasons(found, answers("paris")))
+        shown = Reasons(found, answers("paris"), prices=Prices(job_seconds=1800))
+        page = why_page(SITE, WhyAddress("ann", "in", "paris"), shown)
         assert ("recommended" in page) is recommended
         assert "every fact, retrained" in page
         assert "quick estimate" in page
@@ -98,7 +100,7 @@ def test_why_says_the_standing_the_facts_and_that_they_are_estimates() -> None:
         SITE, WhyAddress("ann", "in", "paris"), Reasons(reasons(), answers("paris", "rome"))
     )
     text = read_page(page).text
-    assert "50.0% probability, rank 2 of 8 new answers" in text
+    assert "50.0% probability, rank 2 among 1,200 new answers" in text
     assert "estimates by rollback: no retraining has confirmed them" in text
     assert text.index("Facts that support it") < text.index("Facts that oppose it")
     assert "+25.0 points" in text
@@ -299,7 +301,9 @@ def test_removed_ratings_are_named_with_their_item() -> None:
         Reasons(rated(), answers("50", relation=None), job=job),
     )
     text = read_page(page).text
-    assert "Without this rating the model recommends OSLO first, not item 50. retrained" in text
+    assert (
+        "Without the rating of Heat the model recommends OSLO first, not item 50. retrained" in text
+    )
     assert "Removed: Heat , rated 5" in text
     assert "Removed: Heat , rated 5" in read_page(jobs_page(Site(), [job])).text
 
@@ -345,8 +349,9 @@ def test_the_first_page_tells_runs_apart() -> None:
 
 
 def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> None:
-    def opened(seconds: float | None) -> str:
-        found = Reasons(reasons(), answers("paris"), retraining_seconds=seconds)
+    def opened(seconds: float | None, *, compiles: bool = False) -> str:
+        prices = Prices(seconds, job_seconds=1800, compiles=compiles)
+        found = Reasons(reasons(), answers("paris"), prices=prices)
         return why_page(SITE, WhyAddress("ann", "in", "paris"), found)
 
     page = opened(0.01)
@@ -354,6 +359,8 @@ def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> 
     assert "changes the answer up to 60 retrainings, about " in text
     assert "Check by retraining about 0.1 s" in text
     assert not re.search(r"<button[^>]* disabled", page)
+    assert "compiling" not in text
+    assert "the first time, some minutes of compiling come first" in opened(0.01, compiles=True)
     page = opened(50_000.0)
     assert re.findall(r"<button[^>]*data-(\w+) disabled", page) == ["smallest", "check"]
     assert "this server stops work after 30 min" in page

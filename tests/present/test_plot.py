@@ -36,7 +36,7 @@ def test_bars_are_the_influences_strongest_on_top() -> None:
         "bob knows ann",
     ]
     assert axes.get_xlabel() == "estimated influence on probability, in percentage points"
-    assert axes.get_title() == "ann likes bob\nprobability 50.0%, rank 2 of 1,234"
+    assert axes.get_title() == "ann likes bob\nprobability 50.0%, rank 2 among 1,200 new answers"
 
 
 def test_scores_stay_as_they_are() -> None:

@@ -36,11 +36,18 @@ def verdict(
     labels = {**NAMES, "top_answer": "b"}
     seeds = msgspec.convert(changes.pop("seeds", ()), tuple[OfSeed, ...])
     document = {
-        "prediction": before | NAMES | {"labels": labels, "asks": "object", "n_candidates": 9},
+        "prediction": before
+        | NAMES
+        | {"labels": labels, "asks": "object", "n_candidates": 9, "n_new": 8},
         "removed": [1, 2],
         "before": before,
         "predicted": predicted,
         "actual": actual,
+        "top_answers": [
+            {"entity": name, "label": name.upper(), "before": before, "actual": after}
+            | {"rank_before": number, "rank_actual": 3 - number}
+            for number, (name, before, after) in enumerate((("b", 0.5, 0.2), ("c", 0.3, 0.4)), 1)
+        ],
         "control_matches_run": True,
         "facts": [fact(1, influence=0.25), fact(2, influence=-0.125)],
         "each": [],
@@ -181,8 +188,10 @@ def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:
         {"seed": seed, "before": first, "actual": last, "control_matches_run": True}
         for seed, (first, last) in enumerate(others)
     ]
-    words = str(verdict(before, None, actual, removed=[1], seeds=seeds))
-    assert words.startswith("Without this fact the probability really falls from 50.0% to 25.0%.")
+    facts = [fact(1, influence=0.25)]
+    words = str(verdict(before, None, actual, removed=[1], facts=facts, seeds=seeds))
+    said = "Without the fact a r b the probability really falls from 50.0% to 25.0%."
+    assert words.startswith(said)
     assert words.endswith(
         "In 2 of 3 seeds it falls, on average from 50.0% to 35.0%; the top answer changes in 1."
     )
@@ -206,11 +215,13 @@ def test_the_page_has_every_part_and_needs_nothing_else() -> None:
     assert found.headings == [
         "a r b",
         "Without these 2 facts together",
+        "Top answers",
         "Without each of them alone",
         "Without the same facts, under several seeds",
         "About",
     ]
     assert str(whole()) in found.text
+    assert "C 30.0% 2 40.0% 1" in found.text
     assert "control equals the stored run yes" in found.text
     assert not {"script", "link", "img"} & {*found.tags}
     assert "http" not in html

@@ -68,6 +68,21 @@ def test_answers_of_removed_facts_stay_known(run: whereof.Run) -> None:
     assert max(found.actual.rank, found.predicted.rank) <= n_new
 
 
+def test_the_top_answers_are_those_of_the_run_and_of_the_retrained_model(run: whereof.Run) -> None:
+    found = run.verify(*EGYPT, facts=[608, 775])
+    before = run.predict(*EGYPT[:2], top=5, new=True).answers
+    names = {each.entity: each for each in found.top_answers}
+    assert [(each.probability, each.rank) for each in before] == [
+        (names[each.entity].before, names[each.entity].rank_before) for each in before
+    ]
+    after = [each for each in found.top_answers if each.entity != EGYPT[2]]  # it is known
+    assert [each.rank_actual for each in after][:5] == [1, 2, 3, 4, 5]
+    for each in found.top_answers:
+        wanted = stands_without(run, found.removed, (*EGYPT[:2], each.entity))
+        assert (each.actual, each.rank_actual) == (wanted["probability"], wanted["rank"])
+    assert after[0].entity == found.actual.top_answer
+
+
 @settings(max_examples=10)
 @given(st.sets(st.integers(0, 1591), min_size=1, max_size=4))
 def test_each_is_a_verdict_on_that_fact_alone(run: whereof.Run, fact_ids: set[int]) -> None:
@@ -242,5 +257,5 @@ def test_a_document_is_plain(run: whereof.Run) -> None:
         assert found[name].keys() == stand
     fields = {"prediction", "removed", "control_matches_run", "seconds", "facts", "each", "seeds"}
     fields |= {"summary", "n_retrainings", "n_known", "method", "engine", "notes", "claim"}
-    assert found.keys() == fields | {"before", "predicted", "actual"}
+    assert found.keys() == fields | {"before", "predicted", "actual", "top_answers"}
     assert (found["seeds"], found["summary"]) == ([], None)

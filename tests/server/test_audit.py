@@ -22,20 +22,28 @@ def finished(client: Client, job: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("start", ["estimate", "verify"])
 def test_an_audit_is_started_and_shown(client: Client, nations: whereof.Run, start: str) -> None:
-    page = client.get("/runs/nations/audit", params={"start": start}).text
+    page = client.get("/runs/nations/audit").text
     view = re.search(r'<script type="application/json" id="view">(.*?)</script>', page, re.DOTALL)
     assert view
     asked = json.loads(view[1])
-    assert asked["task"]["verify"] is (start == "verify")
-    task = asked["task"] | {"limit": 4, "top": 2}
+    task = asked["tasks"][start == "verify"] | {"limit": 4, "top": 2}
+    assert task.get("verify", False) is (start == "verify")
     done = finished(client, client.post(asked["jobs"], json=task).json()["id"])
     assert done["state"] == "done", done["message"]
-    text = read_page(client.get("/runs/nations/audit", params={"job": done["id"]}).text).text
+    shown = read_page(client.get("/runs/nations/audit", params={"job": done["id"]}).text)
+    text = shown.text
     found = nations.audit(limit=4, top=2, verify=start == "verify", method=task["method"])
     assert done["result"]["suspicious"] == found.to_dict()["suspicious"]
     for words in ("Suspicious facts", found.suspicious[0].relation or "", "what if they were"):
         assert words in text
     assert ("MRR without" in text) is (start == "verify")
+    first = found.suspicious[0]
+    names = f"subject={first.subject}&relation={first.relation}&object={first.object}"
+    assert f"/runs/nations/why?{names}" in shown.links
+    for format, kind in (("json", "application/json"), ("html", "text/html; charset=utf-8")):
+        saved = client.get(f"/api/jobs/{done['id']}/result", params={"format": format})
+        assert saved.headers["content-type"] == kind
+        assert f'filename="audit.{format}"' in saved.headers["content-disposition"]
     assert "Suspicious facts" in read_page(client.get("/runs/nations/audit").text).text
     listed = client.get("/jobs").text
     assert f"/runs/nations/audit?job={done['id']}" in listed
@@ -45,4 +53,10 @@ def test_the_page_offers_an_audit(client: Client) -> None:
     page = read_page(client.get("/runs/ratings/audit").text)
     assert "An audit lists training facts that look wrong" in page.text
     assert client.get("/runs/none/audit").status_code == 404
-    assert client.get("/runs/ratings/audit", params={"start": "x"}).status_code == 422
+    assert "about" in page.text.split("Start an audit with a check")[1]
+
+
+def test_an_audit_that_the_server_does_not_have_is_not_replaced_by_another(client: Client) -> None:
+    page = read_page(client.get("/runs/nations/audit", params={"job": "none"}).text)
+    assert "The server no longer has the audit of this address" in page.text
+    assert "Suspicious facts" not in page.text

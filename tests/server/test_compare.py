@@ -9,6 +9,7 @@ from present.pages import read_page
 
 import whereof
 from server.conftest import serving
+from whereof.present.names import fact_text
 
 ONE = {"run": "nations", "subject": "india", "relation": "students", "object": "usa"}
 OTHER = ONE | {"subject": "china"}
@@ -37,7 +38,7 @@ def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Clien
     text = read_page(compare(client, a=ONE, b=ONE).text).text
     assert "Of the 10 strongest facts of each side, 10 are the same." in text
     assert "rho of their influences is 1.000" in text
-    assert "does not support it" not in text
+    assert "no influence" not in text
 
 
 def test_both_sides_have_the_same_method(tmp_path: Path) -> None:
@@ -46,8 +47,19 @@ def test_both_sides_have_the_same_method(tmp_path: Path) -> None:
     run.explain("india", "students", "usa")  # the run stores it
     with serving({"nations": run}) as address, Client(base_url=address) as client:
         found = [read_page(compare(client, a=ONE, b=other).text).text for other in (ONE, OTHER)]
-    assert [each.count("estimate by unrolled") for each in found] == [2, 0]
-    assert [each.count("estimate by rollback") for each in found] == [0, 2]
+        run.explain("china", "students", "usa")  # what the page offers
+        found.append(read_page(compare(client, a=ONE, b=OTHER).text).text)
+    assert [each.count("estimate by unrolled") for each in found] == [2, 0, 2]
+    assert [each.count("estimate by rollback") for each in found] == [0, 2, 0]
+    offer = "A closer estimate of china students usa."
+    assert [offer in each for each in found] == [False, True, False]
+
+
+def test_facts_against_a_prediction_are_compared_too(client: Client, nations: whereof.Run) -> None:
+    text = read_page(compare(client, a=ONE, b=OTHER).text).text
+    against = nations.explain("india", "students", "usa", method="rollback", opposing=True, top=1)
+    assert fact_text(against.facts[0]) in text
+    assert "\N{MINUS SIGN}" in text
 
 
 def test_one_side_asks_for_the_other(client: Client) -> None:

@@ -29,6 +29,7 @@ CHECKS = [
 LABELS = {
     "GET /api/runs": {},
     "GET /api/runs/{run}": {},
+    "GET /api/runs/{run}/report": {},
     "GET /api/runs/{run}/names": {"text": "in"},
     "GET /api/runs/{run}/answers": {"subject": "india", "relation": "students"},
     "GET /api/runs/{run}/interesting": {"kind": "unstable"},

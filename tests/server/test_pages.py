@@ -161,3 +161,16 @@ def test_answers_of_the_test_set_are_found(nations: whereof.Run) -> None:
     assert {each.known for each in found} == {"test"}
     with pytest.raises(whereof.WhereofError, match="choose from train, valid, test"):
         nations.predict(*names, known="all")
+
+
+def test_a_card_says_what_the_data_has_before_what_the_model_predicts(
+    client: Client, nations: whereof.Run
+) -> None:
+    text = read_page(client.get("/runs/nations/entity", params={"name": "israel"}).text).text
+    card = nations.card("israel")
+    held_out = card.held_out[0]
+    known = f"{held_out.subject} {held_out.relation} {held_out.object} (validation)"
+    best = card.predictions[0]
+    asked = " ".join(best.query[place] or "?" for place in ("subject", "relation", "object"))
+    assert text.index("What the data says") < text.index(known)
+    assert text.index(known) < text.index("What the model predicts") < text.index(asked)

@@ -264,6 +264,16 @@ class Run(ArrayRun):
         if self._n_trained is not None:
             Recipe(Problem.of(self.dataset, self.config), 2).probe(0)
 
+    @property
+    def compiles_first(self) -> bool:
+        """Whether methods that follow training have to compile kernels first: some minutes, once.
+
+        A server says so, beside the time that such a method takes.
+        """
+        from whereof.training.sweep import is_compiled
+
+        return not is_compiled()
+
     @cached_property
     def _names(self) -> NameFinder:
         return NameFinder(self.dataset, self.adjacency)
@@ -492,8 +502,8 @@ class Run(ArrayRun):
         """The facts of an entity, and what the model predicts for it.
 
         The card has the facts of the entity by relation, held-out facts, and the `top` new answers
-        to questions with its most frequent relations. `place` is subject or object: in two-way
-        data, a user and an item may have the same name.
+        to questions with those of its relations that have the most probable new answer. `place` is
+        subject or object: in two-way data, a user and an item may have the same name.
         """
         from whereof.explain.entity_card import make_card
 
@@ -510,8 +520,8 @@ class Run(ArrayRun):
 
         `kind` is one of:
 
-        - confident-and-wrong: the top new answer is not the true one, most probable first; in a
-          run with ratings, the largest errors
+        - confident-and-wrong: the top new answer is not the true one, and more probable than three
+          quarters of all top answers; in a run with ratings, the largest errors
         - unstable: the top new answer is estimated to change without its strongest fact
         - top-new: top new answers, most probable first
         - test: the facts of the test set, in order

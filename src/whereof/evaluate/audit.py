@@ -223,7 +223,7 @@ class _Audit:
         if self.options.limit != "all" and len(facts) > int(self.options.limit):
             chosen = np.linspace(0, len(facts) - 1, int(self.options.limit)).astype(int)
             some = f"{len(chosen):,} of {len(facts):,} facts of the split {self.options.split}"
-            self.notes.append(f"held-out facts: {some}; --limit all takes all of them")
+            self.notes.append(f"held-out facts: {some}")
         if self.trained.config.rated:
             return self._rating_goals(chosen)
         sides = ("object", "subject") if self.trained.config.inverse else ("object",)

@@ -14,8 +14,8 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Trained
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
-_QUESTIONS = 3
-"""Number of relations that the model is asked about."""
+_QUESTIONS, _ASKED = 3, 40
+"""Relations whose answers a card has, and the most frequent relations that it chooses from."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class _Group:
     fact_ids: FactIds
 
     @property
-    def question(self) -> Prediction:
-        """The question for more facts of this kind."""
+    def open_prediction(self) -> Prediction:
+        """The prediction of more facts of this kind."""
         if self.place == "subject":
             return Prediction(self.entity, self.relation, None)
         return Prediction(None, self.relation, self.entity, "subject")
@@ -93,7 +93,7 @@ class EntityCard:
     held_out: tuple[HeldOutFact, ...]
     """Some of its facts in the validation and test splits."""
     predictions: tuple[Answers, ...]
-    """The top new answers to questions about it, with its most frequent relations."""
+    """The top new answers to questions about it, those with the most probable answer first."""
 
     def to_dict(self) -> dict[str, Any]:
         return dict(as_plain(self))
@@ -109,7 +109,8 @@ def make_card(trained: Trained, name: str, place: str | None, top: int) -> Entit
         raise WhereofError(f"top is {top}; give a number from 1 on")
     entity = data.entities.find(name, ranges[place])
     groups, held_out = _groups(trained, entity), _held_out(data, entity)
-    asked = [each.question for each in groups if each.place == "subject" or trained.config.inverse]
+    able = [each for each in groups if each.place == "subject" or trained.config.inverse]
+    found = [predict(trained, each.open_prediction, top, new=True) for each in able[:_ASKED]]
     places = [word for word in ("subject", "object") if entity in (ranges[word] or ())]
     return EntityCard(
         name=data.entities.name(entity),
@@ -119,8 +120,14 @@ def make_card(trained: Trained, name: str, place: str | None, top: int) -> Entit
         relations=tuple(each.describe(data, top) for each in groups),
         n_held_out=len(held_out),
         held_out=tuple(held_out[:top]),
-        predictions=tuple(predict(trained, each, top, new=True) for each in asked[:_QUESTIONS]),
+        predictions=tuple(sorted(found, key=_best, reverse=True)[:_QUESTIONS]),
     )
+
+
+def _best(answers: Answers) -> float:
+    """How probable, or how highly rated, the first answer is."""
+    values = (it.score if it.probability is None else it.probability for it in answers.answers)
+    return next(values, -np.inf)
 
 
 def _groups(trained: Trained, entity: int) -> list[_Group]:

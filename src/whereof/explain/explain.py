@@ -535,6 +535,7 @@ def name_prediction(scored: ScoredPrediction) -> records.NamedPrediction:
         **stands | names | {"labels": names["labels"] | stands["labels"]},
         asks=scored.prediction.asks,
         n_candidates=len(scored.candidates.ids),
+        n_new=int(scored.new.sum()),
     )
 
 

@@ -26,6 +26,8 @@ class NamedPrediction(Standing):
     labels: dict[str, str | None]
     """Labels of subject, relation, object and top answer, or their names."""
     n_candidates: int
+    n_new: int
+    """Number of candidates that are not known from training or validation: the rank counts them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,11 @@ class ExplainedFact(NamedFact):
     mean_influence: float | None = None
     """With several seeds, the mean over all of them; `std_influence` is the standard deviation."""
     std_influence: float | None = None
+
+    @property
+    def has_fall(self) -> bool:
+        """Whether the method scores the prediction without the fact."""
+        return self.score_without is not None or self.probability_without is not None
 
 
 @dataclass(frozen=True)
@@ -231,7 +238,8 @@ class Explanation(Tabular):
         stands = self.prediction
         rated = stands.probability is None
         output = f"score {stands.score:.3f}" if rated else f"probability {stands.probability:.4g}"
-        lines = [f"{_words(stands.labels)}: {output}, rank {stands.rank} of {stands.n_candidates}"]
+        rank = f"rank {stands.rank} among {count(stands.n_new, 'new answer')}"
+        lines = [f"{_words(stands.labels)}: {output}, {rank}"]
         lines += ["estimated influences:"] if self.estimate and self.facts else []
         lines += [f"{fact.influence:+.4g}  {_words(fact.labels)}" for fact in self.facts]
         lines += [agreement_text(self)] if self.seeds else []

@@ -6,6 +6,8 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from whereof.data.dataset import SPLITS
 from whereof.errors import WhereofError
 from whereof.explain.explain import explain_many, find_adjacent, name_prediction
@@ -18,6 +20,9 @@ from whereof.predict.scored import ScoredPrediction, Trained
 _EXAMINED, _EXPLAINED, _ADJACENT = 500, 200, 200_000
 """Number of held-out facts, from the first on, to predict; and number of questions to explain, as
 long as they have no more than this number of adjacent facts in all: a second or two."""
+_SURE = 0.75
+"""A model is sure of an answer that is more probable than this share of all its top answers: how
+probable top answers are differs from run to run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +87,13 @@ class Shortlist:
         return _highest(each.top for each in self._questions)
 
     def confident_and_wrong(self) -> Iterable[InterestingPrediction]:
-        """The most probable wrong answers; of a model of ratings, the largest errors."""
+        """Wrong answers of which the model is sure; of a model of ratings, the largest errors."""
         if self.trained.config.rated:
             return sorted(self.held_out(), key=_rating_error, reverse=True)
-        return _highest(each.top for each in self._questions if each.is_wrong)
+        every = [each.top.value for each in self._questions if each.top is not None]
+        sure = float(np.quantile(every, _SURE)) if every else 0.0
+        wrong = _highest(each.top for each in self._questions if each.is_wrong)
+        return [each for each in wrong if each.value >= sure]
 
     def unstable(self) -> Iterable[InterestingPrediction]:
         """The answers that are estimated to change without their strongest fact, by its size."""

@@ -331,6 +331,12 @@ class ScoredPrediction:
         allowed[self.place] = True
         return np.where(allowed, np.fmax(self.plain_scores, -np.inf), -np.inf)
 
+    def strongest(self, most: int) -> list[int]:
+        """The entities of the answer and of the best new candidates, the answer first."""
+        order = np.argsort(-self.contenders, kind="stable")[:most]
+        fits = order[np.isfinite(self.contenders[order])]
+        return [*dict.fromkeys([self.target, *self.candidates.ids[fits].tolist()])]
+
     @cached_property
     def top(self) -> int:
         """The entity that is the top answer."""

@@ -1,18 +1,22 @@
 """An audit: in words, and as tables for the terminal, notebooks and pages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
 from whereof.evaluate.audit import Audit, AuditedGroup
+from whereof.explain.explanation import NamedFact
 from whereof.present import html, names
+from whereof.present.names import SPLITS
 from whereof.present.terminal import heading, show
-from whereof.table import Column, Table
+from whereof.table import Cell, Column, Table
 from whereof.units import count, percent, seconds
 from whereof.units import show as written
 
+Link = Callable[[NamedFact | AuditedGroup], str]
+"""The address of what a row is about; empty if there is none."""
 _RANKINGS = {
     "loss-without": "its loss if the model had not trained on it",
     "self-influence": "how far it lowers its own loss",
@@ -32,7 +36,7 @@ def audit_words(audit: Audit) -> Iterator[str]:
     """What the audit found, in a few sentences."""
     held_out, checked = audit.held_out, audit.consistency
     if held_out is not None:
-        of = f"{count(held_out.n_predictions, 'prediction')} of the split {held_out.split}"
+        of = f"{count(held_out.n_predictions, 'prediction')} of the {SPLITS[held_out.split]} set"
         yield f"The model gets {held_out.n_wrong:,} of {of} wrong."
     if audit.n_idle:
         yield f"{count(audit.n_idle, 'fact')} support none of them, as estimated."
@@ -51,15 +55,44 @@ def audit_words(audit: Audit) -> Iterator[str]:
             yield f"Retrained without the {each.label}, the MRR goes from {change}."
 
 
-def audit_tables(audit: Audit, most: int | None = None) -> Iterator[Table]:
-    """All tables of an audit that have rows."""
-    found = [_suspicious(audit), _blamed(audit), *_groups(audit), *_consistency(audit)]
+def audit_tables(
+    audit: Audit, most: int | None = None, link: Link | None = None
+) -> Iterator[Table]:
+    """All tables of an audit that have rows; link: what a page links its rows to."""
+    found = [_suspicious(audit, link), _blamed(audit, link), *_groups(audit, link)]
+    found += _consistency(audit)
     if audit.idle:
-        columns = names.fact_columns(audit.idle)
+        columns = _fact_columns(audit.idle, link)
         found.append(Table.by_columns("idle", "Facts that support nothing", [*columns]))
     for table in found:
         if table.rows:
             yield replace(table, most=most)
+
+
+def _fact_columns(
+    facts: Sequence[NamedFact], link: Link | None
+) -> Iterable[tuple[Column, list[Any]]]:
+    """The facts: on a page, which may be narrow, in one column."""
+    if link is None:
+        return names.fact_columns(facts)
+    cells = [Cell(names.fact_text(fact), link=link(fact)) for fact in facts]
+    return [(Column("fact", names.noun_of(facts)), cells)]
+
+
+def audit_parts(audit: Audit, link: Link | None = None) -> Iterator[html.Part]:
+    """The audit in words and tables, for pages."""
+    yield "paragraphs", [" ".join(audit_words(audit))], "lead"
+    checked = "Columns named actual are measured by retraining. Other influences are"
+    yield "marked", checked if audit.verified else "Influences are", "estimates"
+    for table in audit_tables(audit, most=25, link=link or (lambda _: "")):
+        yield "titled", table, table.name
+    took = f"In {seconds(audit.seconds)}; suspicion by {audit.ranking_method}, influence by "
+    yield "paragraphs", [*audit.notes, f"{took}{audit.method}."], "quiet"
+
+
+def audit_file(audit: Audit) -> str:
+    """A whole HTML file."""
+    return html.page(audit_parts(audit), title="Audit", heading="Audit")
 
 
 def show_audit(out: Console, audit: Audit) -> None:
@@ -74,47 +107,49 @@ def show_audit(out: Console, audit: Audit) -> None:
     if audit.verified:
         said = "Columns named actual are measured by retraining; other influences are estimates."
     else:
-        said = "The numbers are estimates; confirm them by retraining with --verify."
-    show(out, "", *audit.notes, effort, said)
+        said = "The numbers are estimates, not confirmed by retraining."
+    more = ["--verify"] * (not audit.verified) + ["--limit all", "--json"]
+    show(out, "", *audit.notes, effort, said, f"next: {', '.join(more)}")
 
 
 def audit_html(audit: Audit) -> str:
     """The audit in words and tables, for notebooks."""
     parts: list[tuple[Any, ...]] = [
-        ("sentence", " ".join(audit_words(audit)), "estimate"),
+        ("sentence", " ".join(audit_words(audit))),
         ("paragraphs", audit.notes),
         *(("titled", table) for table in audit_tables(audit, most=50)),
     ]
     return html.page(parts, title="Audit", template="notebook")
 
 
-def _suspicious(audit: Audit) -> Table:
-    facts = audit.suspicious
+def _suspicious(audit: Audit, link: Link | None) -> Table:
+    facts, title = audit.suspicious, audit.ranking.replace("-without", " without it")
     columns = [
-        *names.fact_columns(facts),
+        *_fact_columns(facts, link),
+        (Column("suspicion", title, "number"), [fact.suspicion for fact in facts]),
         (Column("source", "source"), [fact.source for fact in facts]),
         (Column("rating", "rating", "rating"), [fact.rating for fact in facts]),
-        (Column("suspicion", audit.ranking, "number"), [fact.suspicion for fact in facts]),
         (Column("probability", "probability", "percent"), [fact.probability for fact in facts]),
         (
-            Column("probability_without", "estimated without itself", "percent"),
+            Column("probability_without", "estimated without it", "percent"),
             [fact.probability_without for fact in facts],
         ),
     ]
-    note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}."
+    note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first are the most likely "
+    note += "to be wrong."
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 
-def _blamed(audit: Audit) -> Table:
-    facts = audit.blamed
+def _blamed(audit: Audit, link: Link | None) -> Table:
+    facts, influence = audit.blamed, "estimated influence on all"
     columns = [
-        *names.fact_columns(facts),
-        (Column("source", "source"), [fact.source for fact in facts]),
+        *_fact_columns(facts, link),
         (Column("blame", "estimated harm", "number"), [fact.blame for fact in facts]),
-        (Column("influence", "influence on all", "signed"), [fact.influence for fact in facts]),
+        (Column("source", "source"), [fact.source for fact in facts]),
+        (Column("influence", influence, "signed"), [fact.influence for fact in facts]),
     ]
     note = (
-        "harm: how far the fact lowers the margins of true answers that the model gets wrong, "
+        "Harm: how far the fact lowers the margins of true answers that the model gets wrong, "
         "added up. A margin is the score of the true answer minus that of its strongest rival."
     )
     return Table.by_columns(
@@ -122,22 +157,24 @@ def _blamed(audit: Audit) -> Table:
     )
 
 
-def _groups(audit: Audit) -> Iterator[Table]:
+def _groups(audit: Audit, link: Link | None) -> Iterator[Table]:
     for kind, title in _KINDS.items():
         groups = [group for group in audit.groups if group.kind == kind]
-        yield _group_table(kind, f"{title}: what if they were dropped?", groups)
-    yield _group_table("verified", "Without the listed facts, all together", audit.verified)
+        yield _group_table(kind, f"{title}: what if they were dropped?", groups, link)
+    title = "Without the listed facts, all together"
+    yield _group_table("verified", title, audit.verified, None)
 
 
-def _group_table(name: str, title: str, groups: Sequence[AuditedGroup]) -> Table:
+def _group_table(name: str, title: str, groups: Sequence[AuditedGroup], link: Link | None) -> Table:
+    cells = [Cell(group.label, link=link(group) if link else "") for group in groups]
     columns: list[tuple[Column, list[Any]]] = [
-        (Column("name", name if name in _KINDS else "facts"), [group.label for group in groups]),
+        (Column("name", name if name in _KINDS else "facts"), cells),
         (Column("n_facts", "facts", "count"), [group.n_facts for group in groups]),
         (Column("influence", "estimated influence", "signed"), [it.influence for it in groups]),
         (Column("actual", "actual influence", "signed"), [group.actual for group in groups]),
         (Column("mrr", "MRR without", "percent"), [group.mrr for group in groups]),
     ]
-    note = "influence: the mean margin with all facts minus the one without them; positive helps."
+    note = "Influence: the mean margin with all facts minus the one without them; positive helps."
     return Table.by_columns(name, title, columns, note=note)
 
 

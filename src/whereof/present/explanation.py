@@ -21,6 +21,7 @@ from whereof.explain.explanation import Path as GraphPath
 from whereof.explain.method import get_method, joint_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import html, names, sentence
+from whereof.present.fact_table import fact_table, in_top_title
 from whereof.present.graph import explanation_svg
 from whereof.present.svg import NEITHER, fit, sign_of
 from whereof.present.terminal import heading, on_one_line, room, show
@@ -40,13 +41,14 @@ def show_explanation(
         for which, facts in _lists(explanation, options):
             title = heading(_list_title(explanation, which))
             listed = replace(explanation, facts=facts)
-            show(out, title, facts_table(listed, page=False, ids=ids))
+            show(out, title, _facts_table(listed, ids=ids))
         show(out, *_below(explanation, options, run))
     else:
+        noun = names.fact_noun(explanation)
         verb, remedy = "supports", "see those against it with --opposing"
         if options.opposing:
             verb, remedy = "opposes", "leave out --opposing for those that support"
-        show(out, f"no fact {verb} it, of {_ranked_text(explanation)}; {remedy}")
+        show(out, f"no {noun} {verb} it, of {_ranked_text(explanation)}; {remedy}")
     show(out, *explanation.notes)
     if explanation.seeds is not None:
         show(out, agreement_text(explanation))
@@ -58,11 +60,10 @@ def show_explanation(
 
 def explanation_html(explanation: Explanation) -> str:
     """The prediction in words and a table of the facts, for notebooks."""
-    facts = replace(facts_table(explanation, ids=False), most=50)
     parts = [
         *_opening(explanation),
         ("paragraphs", [*explanation.notes, *groups_text(explanation)]),
-        ("table", facts) if facts.rows else ("paragraphs", ["No facts are listed."]),
+        facts_part(explanation, most=50),
     ]
     return html.page(parts, title=names.fact_text(explanation.prediction), template="notebook")
 
@@ -72,14 +73,17 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
 
     run: its folder, for commands.
     """
+    because = sentence.because(explanation)
     parts = [
         *_opening(explanation),
+        ("paragraphs", [because] if because else []),
         ("paragraphs", [f"The numbers are {confirmation_text(explanation)}."]),
         ("paragraphs", _reliability_texts(explanation, run)),
         ("paragraphs", [f"Note: {note}" for note in explanation.notes]),
         ("paragraphs", [*groups_text(explanation)]),
         ("paragraphs", [agreement_text(explanation)] if explanation.seeds else []),
-        *_facts_parts(explanation),
+        ("heading", f"The {names.fact_noun(explanation)}s it is made of"),
+        facts_part(explanation, ids=True),
         ("heading", "Graph"),
         ("drawing", explanation_svg(explanation, styled=False)),
         *(("titled", table) for table in _joint_tables(explanation)),
@@ -91,21 +95,11 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
     return html.page(parts, title=title, heading=heading, scripts=["table.js"])
 
 
-def _facts_parts(explanation: Explanation) -> Iterator[html.Part]:
-    """The facts in a table; those of a user and of other users in two."""
-    user, n_history = names.text_of(explanation.prediction, "subject"), explanation.n_history
-    facts = explanation.facts
-    lists = {"Facts": facts}
-    if n_history is not None:
-        own, others = facts[:n_history], facts[n_history:]
-        thing = "Ratings" if sentence.has_ratings(explanation) else "Facts"
-        lists = {f"{thing} of {user}": own, f"{thing} of other users": others}
-    for title, listed in lists.items():
-        table = facts_table(replace(explanation, facts=listed))
-        if n_history is not None:  # the title says what is in common
-            table = table.without("parts")
-        yield "heading", title
-        yield ("sortable", table) if listed else ("paragraphs", ["No facts are listed."])
+def facts_part(explanation: Explanation, **options: Any) -> html.Part:
+    """The table of the facts, or a sentence if there are none; options: of `fact_table`."""
+    if not explanation.facts:
+        return "paragraphs", [f"No {names.fact_noun(explanation)}s are listed."]
+    return "fact_table", fact_table(explanation, **options)
 
 
 def _opening(explanation: Explanation) -> Iterator[html.Part]:
@@ -147,58 +141,37 @@ def _literal(name: str) -> str:
     return fit(name, 32, 1).replace("$", r"\$")
 
 
-def facts_table(explanation: Explanation, *, page: bool = True, ids: bool = True) -> Table:
-    """One row per fact, without empty columns.
-
-    page: percent and whole words; the terminal has fractions and letters. ids: with the ids of the
-    facts, and with the names that labels stand for.
-    """
+def _facts_table(explanation: Explanation, *, ids: bool = True) -> Table:
+    """One row per fact, without empty columns. ids: with the ids of the facts."""
     facts, falls = explanation.facts, names.has_falls(explanation)
-    influence = names.influence_unit(explanation) if page else "influence"
-    without = "percent" if page else "probability"
+    two_way = explanation.prediction.relation is None  # the columns show what is in common
     estimated = partial(names.estimated_title, explanation=explanation)
     is_compared = any(fact.predicted is not None for fact in facts)
     title = "actual" if is_compared else estimated("influence")
-    shares = [None if f.share is None else Cell(f.share, tone=_tone(f) * page) for f in facts]
     columns: list[tuple[Column, list[Any]]] = [
-        (Column("rank", "rank" if page else "", "count"), [fact.rank for fact in facts]),
-        *names.fact_columns(facts, ids=ids, full=ids),
-        (Column("parts", "in common"), [_parts(fact, page) for fact in facts]),
+        (Column("rank", "", "count"), [fact.rank for fact in facts]),
+        *names.fact_columns(facts, ids=ids),
+        (Column("parts", "in common"), [None if two_way else _parts(fact) for fact in facts]),
         (Column("rating", "rating", "mean"), [fact.rating for fact in facts]),
         (Column("weight", "weight", "number"), [fact.weight for fact in facts]),
-        (Column("predicted", "estimate", influence), [fact.predicted for fact in facts]),
-        (Column("influence", title, influence), list(map(_influence, facts))),
+        (Column("predicted", "estimate", "influence"), [fact.predicted for fact in facts]),
+        (Column("influence", title, "influence"), list(map(_influence, facts))),
         (
-            Column("without", estimated("without"), without),
+            Column("without", estimated("without"), "probability"),
             [_without(explanation, fact, falls) for fact in facts],
         ),
-        (Column("share", "share", "share"), shares),
+        (Column("share", "share", "share"), [fact.share for fact in facts]),
         (
             Column("top_answer_without", estimated("new top answer")),
             [_new_top(fact) if explanation.names_new_tops else None for fact in facts],
         ),
-        (Column("in_top", _in_top_title(explanation), "count"), [fact.in_top for fact in facts]),
+        (Column("in_top", in_top_title(explanation), "count"), [fact.in_top for fact in facts]),
         (Column("source", "source"), [fact.source for fact in facts]),
     ]
-    note = names.measure_text(explanation)
-    note = f"{note}. Positive supports the prediction, negative opposes it."
-    if is_compared:
-        note += " Actual influences were measured by retraining."
-    if any(shares):
-        note += " Share is the part of the influence of all facts with the same sign."
-    return Table.by_columns("facts", "", columns, note=note if page else "")
+    return Table.by_columns("facts", "", columns)
 
 
-def _in_top_title(explanation: Explanation) -> str:
-    if (found := explanation.seeds) is None:
-        return ""
-    n_others = len(found.seeds) - 1
-    return f"in top {found.top} of {units.count(n_others, 'other seed')}"
-
-
-def _parts(fact: ExplainedFact, page: bool) -> str:
-    if page:
-        return ", ".join(names.place_noun(fact, part) for part in fact.parts) or fact.role
+def _parts(fact: ExplainedFact) -> str:
     return " ".join(_LETTERS[part] for part in fact.parts)
 
 
@@ -241,20 +214,23 @@ def _about(explanation: Explanation) -> Iterator[tuple[str, str]]:
     rated = explanation.of == "score" and names.is_rated(prediction)
     yield "influence on", "rating" if rated else explanation.of.replace("_", " ")
     yield "numbers", confirmation_text(explanation)
-    yield "adjacent facts", f"{explanation.n_adjacent:,}"
-    yield "listed facts", f"{len(explanation.facts):,}"
+    noun = names.fact_noun(explanation)
+    yield f"adjacent {noun}s", f"{explanation.n_adjacent:,}"
+    yield f"listed {noun}s", f"{len(explanation.facts):,}"
 
 
 def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Table]:
     """The prediction without several facts together, below the prediction with all facts."""
     tables: dict[str, dict[str, Joint]] = {}
+    noun = names.fact_noun(explanation)
     if explanation.without is not None:
         n_removed = len(explanation.without.fact_ids)
-        title = f"Without {names.these_facts(n_removed)}{' together' * (n_removed > 1)}"
+        these = names.these_facts(n_removed, noun)
+        title = f"Without {these}{' together' * (n_removed > 1)}"
         tables[title] = {"together": explanation.without}
     if explanation.stability is not None:
         whose = "the user's" if explanation.n_history else "its"
-        title = f"Without {whose} strongest supporting facts"
+        title = f"Without {whose} strongest supporting {noun}s"
         tables[title] = {f"top {len(joint.fact_ids)}": joint for joint in explanation.stability}
     points = "points" if explanation.of == "probability" and page else "influence"
     more = [
@@ -262,7 +238,7 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
         Column("sum_of_single", "sum of single estimates", points),
     ]
     unit = "percent" if page else "probability"
-    note = "An estimate for the facts of a row together, not confirmed by retraining."
+    note = f"An estimate for the {noun}s of a row together, not confirmed by retraining."
     tops = sentence.names_joint_tops(explanation)
     for title, joints in tables.items():
         standings = {"none": explanation.prediction, **joints}
@@ -274,8 +250,8 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
 def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     prediction, other = explanation.prediction, explanation.contrast
     yield Text(on_one_line(names.fact_text(prediction)), style="bold")
-    stands = names.standing_text(prediction, "probability")
-    stands += f" of {prediction.n_candidates:,}"
+    value = units.show(prediction.value, names.output_unit(prediction, "probability"))
+    stands = f"{names.output_noun(prediction)} {value}, {names.rank_text(prediction)}"
     if explanation.of == "score" and not names.is_rated(prediction):
         stands += f", score {units.show(prediction.score, 'score')}"
     if prediction.top_answer != names.name_of(prediction, prediction.asks):
@@ -294,9 +270,10 @@ def _lists(
 ) -> Iterator[tuple[str, tuple[ExplainedFact, ...]]]:
     """The facts under one title; those of a user and of other users under two."""
     facts, n_history = explanation.facts, explanation.n_history
+    noun = names.fact_noun(explanation)
     verb = "oppose" if options.opposing else "support"
     if n_history is not None:
-        thing = "Ratings" if any(fact.rating is not None for fact in facts) else "Facts"
+        thing = f"{noun}s".capitalize()
         that = "" if options.top is None else f" that {verb} it"
         user = names.label_of(explanation.prediction, "subject")
         yield from (
@@ -308,11 +285,11 @@ def _lists(
             if listed
         )
     elif explanation.without:
-        yield "These facts, each alone", facts
+        yield f"These {noun}s, each alone", facts
     elif options.top is None:
-        yield "All facts that were asked for", facts
+        yield f"All {noun}s that were asked for", facts
     else:
-        yield f"Facts that {verb} it", facts
+        yield f"{noun.capitalize()}s that {verb} it", facts
 
 
 def _list_title(explanation: Explanation, which: str) -> str:
@@ -343,7 +320,7 @@ def first_fact_text(explanation: Explanation) -> str:
     if facts[0].top_answer_changes and explanation.names_new_tops:
         change = "is estimated to change" if explanation.estimate else "changes"
         said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
-    return f"Without the first fact, {said}."
+    return f"Without the first {names.fact_noun(explanation)}, {said}."
 
 
 def groups_text(explanation: Explanation) -> Iterator[str]:
@@ -394,16 +371,17 @@ def confirmation_text(explanation: Explanation) -> str:
 
 def _ranked_text(explanation: Explanation) -> str:
     """The facts that the method ranks."""
+    noun = names.fact_noun(explanation)
     if get_method(explanation.method).ranks_all and not explanation.without:
-        return f"all facts, {explanation.n_adjacent:,} of them adjacent"
-    return units.count(explanation.n_adjacent, "adjacent fact")
+        return f"all {noun}s, {explanation.n_adjacent:,} of them adjacent"
+    return units.count(explanation.n_adjacent, f"adjacent {noun}")
 
 
 def _below(explanation: Explanation, options: ExplainOptions, run: str | None) -> Iterator[str]:
     facts = explanation.facts
     shared = {part for fact in facts for part in fact.parts}
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
-    if shared:
+    if shared and explanation.prediction.relation is not None:
         yield f"in common with the prediction: {', '.join(letters)}"
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
@@ -434,7 +412,7 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
     for title, facts in lists.items():
         yield heading(title)
         shown = replace(explanation, facts=tuple(replace(fact, share=None) for fact in facts))
-        yield facts_table(shown, page=False, ids=False) if facts else none
+        yield _facts_table(shown, ids=False) if facts else none
     title = "Pairs that join the two through a third entity"
     yield heading(f"{title}, by their estimated joint influence")
     if not graph.paths:

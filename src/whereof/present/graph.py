@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.present import names, svg
@@ -174,13 +175,16 @@ class _Picture:
         self._add_others()
         if self.chosen.n_left_out:
             self.y += 28
-            more = f"{self.chosen.n_left_out:,} more of the listed facts are not drawn."
+            noun = names.fact_noun(self.explanation)
+            more = f"{self.chosen.n_left_out:,} more of the listed {noun}s are not drawn."
             self.words.append(words(_MARGIN, self.y - 6, more))
         height = self.y + _LEGEND
         title = names.prediction_text(self.explanation)
         about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
         more = names.estimated_title("influence", self.explanation)
-        parts = [*self.edges, *self.boxes, *self.words, *_legend(height - 18, more)]
+        signs = [PREDICTED, *dict.fromkeys(svg.sign_of(it.influence) for it in self.chosen.facts)]
+        legend = _legend(height - 18, [it for it in signs if it is not svg.NEITHER], more)
+        parts = [*self.edges, *self.boxes, *self.words, *legend]
         return svg.picture(title, self.width, height, about, parts, dark=True, styled=styled)
 
     def _add_facts(self) -> None:
@@ -315,8 +319,8 @@ def _box(
     return with_tip(title, body, *texts)
 
 
-def _legend(y: float, more: str) -> Iterator[str]:
-    for x, sign in zip((16, 116, 216), (PREDICTED, svg.SUPPORTS, svg.OPPOSES), strict=True):
+def _legend(y: float, signs: Sequence[svg.Sign], more: str) -> Iterator[str]:
+    for x, sign in zip(count(16, 100), signs, strict=False):
         yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **_stroke(sign))
         yield words(x + 32, y, sign.word)
-    yield words(316, y, f"thicker: more {more}", fill=MUTED)
+    yield words(16 + 100 * len(signs), y, f"thicker: more {more}", fill=MUTED)

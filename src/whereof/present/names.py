@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from whereof.retrain.verify import Verdict
 
 _FALLS = {
-    "probability": "the probability with all facts minus the probability without the fact, in "
+    "probability": "the probability with all {0}s minus the probability without the {0}, in "
     "percentage points",
-    "score": "the score with all facts minus the score without the fact",
-    "loss": "the loss without the fact minus the loss with all facts",
-    "log_ratio": "the log of the ratio of both probabilities with all facts minus that without the "
-    "fact",
+    "score": "the score with all {0}s minus the score without the {0}",
+    "loss": "the loss without the {0} minus the loss with all {0}s",
+    "log_ratio": "the log of the ratio of both probabilities with all {0}s minus that without the "
+    "{0}",
 }
 """What an influence means for methods that score the prediction without the fact."""
 
@@ -166,10 +166,16 @@ def standing_text(item: Standing, unit: str = "percent") -> str:
 
 def figure(prediction: NamedPrediction) -> tuple[str, str]:
     """The probability or the rating, and what else is known of the standing."""
-    about = f"{output_noun(prediction)}, rank {prediction.rank:,} of {prediction.n_candidates:,}"
+    about = f"{output_noun(prediction)}, {rank_text(prediction)}"
     if prediction.top_answer != name_of(prediction, prediction.asks):
         about += f"; the top answer is {prediction.top_label}"
     return amount_text(prediction), about
+
+
+def rank_text(prediction: NamedPrediction) -> str:
+    """The rank, and the number of answers that it counts."""
+    noun = "answer" if prediction.relation is not None else place_noun(prediction, prediction.asks)
+    return f"rank {prediction.rank:,} among {count(prediction.n_new, f'new {noun}')}"
 
 
 def amount_text(item: Standing) -> str:
@@ -195,7 +201,8 @@ def stands_text(explanation: Explanation) -> str:
     """The standing of a prediction, and of the answer that it is compared with."""
     prediction, other = explanation.prediction, explanation.contrast
     than = "" if other is None else f"; compared with {other.label}: {standing_text(other)}"
-    return f"{standing_text(prediction)} of {prediction.n_candidates:,}{than}"
+    stands = f"{output_noun(prediction)} {amount_text(prediction)}"
+    return f"{stands}, {rank_text(prediction)}{than}"
 
 
 def prediction_text(explanation: Explanation) -> str:
@@ -205,10 +212,7 @@ def prediction_text(explanation: Explanation) -> str:
 
 def has_falls(explanation: Explanation) -> bool:
     """Whether influences are differences; methods that score nothing without the fact have none."""
-    return all(
-        fact.score_without is not None or fact.probability_without is not None
-        for fact in explanation.facts
-    )
+    return all(fact.has_fall for fact in explanation.facts)
 
 
 def measure_text(explanation: Explanation) -> str:
@@ -217,8 +221,8 @@ def measure_text(explanation: Explanation) -> str:
         estimated = "an estimate of " if explanation.estimate else ""
         falls = _FALLS[explanation.of]
         if is_rated(explanation.prediction):
-            falls = falls.replace("score", "rating")
-        return f"Influence is {estimated}{falls}"
+            falls = falls.replace("score", "predicted rating")
+        return f"Influence is {estimated}{falls.format(fact_noun(explanation))}"
     scale = f"Influence is an estimate on the scale of {explanation.method}"
     return f"{scale}: compare it only with other numbers of this method"
 
@@ -234,6 +238,17 @@ def influence_unit(explanation: Explanation) -> str:
     return "points" if in_points else "signed"
 
 
+def has_ratings(explanation: Explanation) -> bool:
+    """Whether the facts of an explanation have ratings."""
+    rated = is_rated(explanation.prediction)
+    return rated or any(fact.rating is not None for fact in explanation.facts)
+
+
+def fact_noun(explanation: Explanation) -> str:
+    """What the facts of an explanation are called: rating or fact."""
+    return "rating" if has_ratings(explanation) else "fact"
+
+
 def noun_of(facts: Sequence[NamedFact]) -> str:
     """What these facts are called: rating or fact."""
     return "rating" if any(fact.rating is not None for fact in facts) else "fact"
@@ -244,17 +259,27 @@ def these_facts(n_facts: int, noun: str = "fact") -> str:
     return f"this {noun}" if n_facts == 1 else f"these {count(n_facts, noun)}"
 
 
+def removed_text(removed: Sequence[NamedFact], prediction: NamedPrediction) -> str:
+    """Words for removed facts: the name of a single one, otherwise their number."""
+    noun = noun_of(removed)
+    if len(removed) != 1:
+        return these_facts(len(removed), noun)
+    (fact,) = removed
+    if noun == "fact":
+        return f"the fact {fact_text(fact)}"
+    own = name_of(fact, "subject") == name_of(prediction, "subject")
+    whose = "" if own else f" by {text_of(fact, 'subject')}"
+    return f"the rating of {text_of(fact, 'object')}{whose}"
+
+
 def fact_columns(
-    facts: Sequence[NamedFact], *, ids: bool = True, full: bool = False
+    facts: Sequence[NamedFact], *, ids: bool = True
 ) -> Iterator[tuple[Column, list[Any]]]:
-    """The ids and labels of facts; with `full`, also the names that labels stand for."""
-    yield Column("fact_id", "fact", "count"), [str(fact.fact_id) if ids else None for fact in facts]
+    """The ids and labels of facts."""
+    title = "fact" if noun_of(facts) == "fact" else "id"
+    yield Column("fact_id", title, "count"), [str(fact.fact_id) if ids else None for fact in facts]
     for place in places_of(facts[0]) if facts else ():
-        cells = []
-        for fact in facts:
-            name, label = name_of(fact, place), label_of(fact, place)
-            cells.append(Cell(label, about=name if full and name != label else ""))
-        yield Column(place, place_noun(facts[0], place)), cells
+        yield Column(place, place_noun(facts[0], place)), [text_of(fact, place) for fact in facts]
 
 
 def removal_table(
@@ -271,6 +296,31 @@ def removal_table(
     together = " together" * (len(removed) != 1)
     title = f"Without {these_facts(len(removed), noun)}{together}"
     return standings_table("", title, known, note=note)
+
+
+def answers_table(result: "Verdict | Smallest") -> Table:
+    """The top answers before and after retraining, each with its rank."""
+    unit, place = output_unit(result.before), result.prediction.asks
+    words = Words.of(two_way=result.prediction.relation is None)
+    columns = [
+        Column("answer", words.place(place) if words.two_way else "answer"),
+        Column("before", "before", unit),
+        Column("rank_before", "rank", "count"),
+        Column("actual", "actual", unit),
+        Column("rank_actual", "rank", "count"),
+    ]
+    rows = [
+        (
+            words.label(each.entity, each.label, place),
+            each.before,
+            each.rank_before,
+            each.actual,
+            Cell(each.rank_actual, tone="changed" * (each.rank_actual != each.rank_before)),
+        )
+        for each in result.top_answers
+    ]
+    note = "Both columns were measured by retraining: with all facts, and without these."
+    return Table("top_answers", "Top answers", columns, rows, note)
 
 
 def standings_table(

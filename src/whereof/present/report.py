@@ -17,7 +17,7 @@ from whereof.evaluate.protocol import protocols
 from whereof.evaluate.suite import SUITES
 from whereof.explain.explanation import Explanation
 from whereof.present import metrics, names
-from whereof.present.explanation import confirmation_text, facts_table, first_fact_text
+from whereof.present.explanation import confirmation_text, facts_part, first_fact_text
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
 from whereof.present.run import counts, ending
@@ -102,8 +102,13 @@ def run_parts(
     examples: Sequence[Explanation] = (),
     notes: Sequence[str] = (),
     made: str = "",
+    *,
+    offered: bool = False,
 ) -> list[Part]:
-    """Everything about a run: first how far to trust it and what evaluations showed."""
+    """Everything about a run: first how far to trust it and what evaluations showed.
+
+    offered: whether the page has buttons to measure what is not known yet.
+    """
     parts = [
         *_reliability(info),
         *_evaluations(info, evaluations),
@@ -115,18 +120,18 @@ def run_parts(
     ]
     links = [(part[3], part[1]) for part in parts if part[0] == "heading" and part[2:3] == (2,)]
     said = [f"Note: {note}" for note in notes]
-    return [_summary(info, evaluations), ("paragraphs", said), ("contents", links), *parts]
+    summary = _summary(info, evaluations, offered=offered)
+    return [summary, ("paragraphs", said), ("contents", links), *parts]
 
 
-def _summary(info: RunInfo, evaluations: Sequence[Evaluation]) -> Part:
+def _summary(info: RunInfo, evaluations: Sequence[Evaluation], *, offered: bool = False) -> Part:
     """At most five sentences and one chart."""
     found = _main_sections([each for each in evaluations if each.config == info.config])
-    lead, evidence = _trust(info)
+    lead, evidence = _trust(info, offered=offered)
     learned = [each.headline for each in found if each.headline]
     if not evaluations:
-        learned = [
-            "This run has not been evaluated: `whereof evaluate` removes facts and retrains."
-        ]
+        how = "" if offered else ": `whereof evaluate` removes facts and retrains"
+        learned = [f"This run has not been evaluated{how}."]
     elif learned and not info.reliability.is_measured:
         lead, *learned = learned
     said = [evidence, *_quality(info), *learned]
@@ -147,13 +152,14 @@ def _main_sections(evaluations: Sequence[Evaluation]) -> list[Section]:
     return sorted(found, key=lambda each: (not each.charts, order.index(each.name)))
 
 
-def _trust(info: RunInfo) -> tuple[str, str]:
+def _trust(info: RunInfo, *, offered: bool = False) -> tuple[str, str]:
     """Whether estimates can be trusted, and the evidence."""
     linearity, claims = info.reliability.linearity, info.reliability.claims
     rough = "Estimates are rough in this run: check what matters by retraining."
     if not info.reliability.is_measured:
         lead = "It is not known yet whether estimates can be trusted in this run."
-        return lead, info.reliability.sentences(info.run)[0]
+        plain = "The reliability of estimates is not measured."
+        return lead, plain if offered else info.reliability.sentences(info.run)[0]
     if linearity is not None and not claims:
         close = "Estimates by unrolled should be close to what retraining shows in this run."
         return close if linearity.is_close else rough, str(linearity)
@@ -266,20 +272,20 @@ def _examples(examples: Sequence[Explanation]) -> Iterator[Part]:
     rated = names.is_rated(examples[0].prediction)
     which = "new answers with the highest rating" if rated else "most probable new answers"
     yield "heading", "Examples", 2, "examples"
-    about = f"The {which}, and the facts behind them."
+    about = f"The {which}, and the {names.fact_noun(examples[0])}s behind them."
     yield "paragraphs", [f"{about} The numbers are {confirmation_text(examples[0])}."]
     for number, each in enumerate(examples):
         said = f"{names.stands_text(each).capitalize()}."
         if each.facts and names.has_falls(each):
-            first, n_adjacent = each.facts[0], units.count(each.n_adjacent, "adjacent fact")
+            first, noun = each.facts[0], names.fact_noun(each)
+            n_adjacent = units.count(each.n_adjacent, f"adjacent {noun}")
             influence = units.show(first.influence, names.influence_unit(each))
             what = names.estimated_title("influence", each)
             which = f"{names.fact_text(first)} comes first, with {what} {influence}"
             said += f" Of {n_adjacent}, {which}. {first_fact_text(each)}"
         yield "heading", names.fact_text(each.prediction), 3
         yield "paragraphs", [said]
-        facts = replace(facts_table(each, ids=False), most=5)
-        yield "table", replace(facts, note="") if number else facts
+        yield facts_part(each, most=5, note=not number)
         yield "folded", "Graph", explanation_svg(each, styled=False)
 
 

@@ -5,11 +5,21 @@ from dataclasses import dataclass, replace
 
 from whereof.explain.explanation import Explanation
 from whereof.explain.method import able_method
-from whereof.present.names import fact_text, is_rated, name_of, output_unit, text_of
+from whereof.present.names import (
+    fact_noun,
+    fact_text,
+    has_ratings,
+    is_rated,
+    name_of,
+    output_unit,
+    text_of,
+)
 from whereof.units import show
 
 _DECIDED = 0.5
 """An answer depends on facts if its probability falls to this share or less without them."""
+_STAYS = 0.9
+"""An answer does not depend on facts if its probability keeps this share or more without them."""
 _MOST_NAMED = 3
 """Number of items that a sentence names."""
 
@@ -60,9 +70,13 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
         said += f" {values}"
     if not is_top:
         said = f"the model ranks {prediction.top_label} above {answer}; {said}"
-    elif (stays or not rated) and not changing and not falling and len(found.fact_ids) > 1:
-        thing = "ratings" if has_ratings(explanation) else "facts"
-        said = f"this answer does not depend on a few {thing}: {said}"
+    elif (
+        (stays or not rated)
+        and not changing
+        and len(found.fact_ids) > 1
+        and found.value >= _STAYS * prediction.value
+    ):
+        said = f"this answer does not depend on a few {fact_noun(explanation)}s: {said}"
     is_estimate = explanation.estimate or explanation.stability is not None
     marked = f" ({'estimate' if is_estimate else 'retrained'})" if mark else ""
     return f"{said[0].upper()}{said[1:]}{marked}."
@@ -112,7 +126,7 @@ def _removed_text(explanation: Explanation, removal: _Removal) -> str:
     by_id = {fact.fact_id: fact for fact in explanation.facts}
     facts = [by_id[fact_id] for fact_id in removal.fact_ids if fact_id in by_id]
     n_facts, two_way = len(removal.fact_ids), explanation.prediction.relation is None
-    thing = "rating" if has_ratings(explanation) else "fact"
+    thing = fact_noun(explanation)
     strongest = f"strongest supporting {thing}"
     strongest = f"{n_facts} {strongest}s" if n_facts > 1 else strongest
     are_named = len(facts) == n_facts <= _MOST_NAMED
@@ -132,10 +146,3 @@ def _listed(items: Sequence[str]) -> str:
     """Items in words: `a, b and c`."""
     *others, last = items
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def has_ratings(explanation: Explanation) -> bool:
-    """Whether the facts of an explanation have ratings."""
-    return is_rated(explanation.prediction) or any(
-        fact.rating is not None for fact in explanation.facts
-    )

@@ -40,6 +40,26 @@ def smallest_html(result: Smallest) -> str:
     return html.page(parts, title=names.fact_text(result.prediction), template="notebook")
 
 
+def smallest_page(result: Smallest) -> str:
+    """A whole HTML file: the result in words, with its tables."""
+    items = {
+        "prediction": names.fact_text(result.prediction, full=True),
+        "found": units.show(result.found),
+        "method": result.method,
+        "engine": result.engine,
+        "effort": names.effort_text(result),
+    }
+    parts = [
+        ("sentence", smallest_words(result), "retrained"),
+        ("paragraphs", [f"Note: {note}" for note in result.notes]),
+        *(("titled", table) for table in _tables(result, most=None)),
+        ("heading", "About"),
+        ("items", items.items()),
+    ]
+    name, title = names.fact_text(result.prediction), names.heading(result.prediction)
+    return html.page(parts, title=f"{name}: smallest set", heading=title)
+
+
 def sufficient_words(result: Sufficient) -> str:
     """Which facts give other entities the same answer, and to how many."""
     asked, n_all = result.prediction, len(result.receivers)
@@ -90,7 +110,7 @@ def show_sufficient(out: Console, result: Sufficient) -> None:
 def _sentences(result: Smallest) -> Iterator[str]:
     before, actual, predicted = result.before, result.actual, result.predicted
     fact, top = names.noun_of(result.facts), before.top_label
-    facts = names.these_facts(len(result.removed), fact)
+    facts = names.removed_text(result.facts, result.prediction)
     first, last = names.amount_text(before), names.amount_text(actual)
     change = f"goes from {first} to {last}" if first != last else f"stays at {first}"
     change = f"the {names.output_noun(before)} of {top} {change}"
@@ -124,6 +144,8 @@ def _sentences(result: Smallest) -> Iterator[str]:
 
 def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
     yield names.removal_table(result.facts, result.before, result.predicted, result.actual)
+    if result.top_answers:
+        yield names.answers_table(result)
     unit, facts = names.output_unit(result.before), result.facts
 
     def values(standings: list[Standing | None]) -> list[Any]:
@@ -144,4 +166,4 @@ def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
         (Column("kept", "without the others", unit), values(kept)),
         (Column("kept_top", "top answer"), tops(kept)),
     ]
-    yield Table.by_columns("facts", "The facts", columns, most=most)
+    yield Table.by_columns("facts", f"The {names.noun_of(facts)}s", columns, most=most)

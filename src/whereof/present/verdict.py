@@ -59,10 +59,11 @@ def verdict_html(verdict: Verdict) -> str:
 
 def verdict_page(verdict: Verdict) -> str:
     """A whole HTML file: the verdict in words, with its tables."""
+    noun = names.noun_of(verdict.facts)
     items = {
         "prediction": names.fact_text(verdict.prediction, full=True),
-        "facts chosen by": verdict.method,
-        "removed facts": f"{len(verdict.removed):,}",
+        f"{noun}s chosen by": verdict.method,
+        f"removed {noun}s": f"{len(verdict.removed):,}",
         "engine": verdict.engine,
         "estimate": claim_words(verdict) or "none",
         "effort": names.effort_text(verdict),
@@ -88,7 +89,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         change = f"stays at {first}"
     elif first == last:
         change = f"hardly {verb}, at {first}"
-    facts = names.these_facts(len(verdict.removed), names.noun_of(verdict.facts))
+    facts = names.removed_text(verdict.facts, verdict.prediction)
     said = "" if predicted is None else f"; the estimate was {names.amount_text(predicted)}"
     yield f"Without {facts} the {names.output_noun(before)} {change}{said}."
     top, said = f"stays {before.top_label}", ""
@@ -110,11 +111,14 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
     before, predicted = verdict.before, verdict.predicted
     yield names.removal_table(verdict.facts, before, predicted, verdict.actual)
+    if verdict.top_answers:
+        yield names.answers_table(verdict)
     facts = verdict.each or verdict.facts
     source = Column("source", "source"), [fact.source for fact in facts]
     weight = Column("weight", "weight", "number"), [fact.weight for fact in facts]
     columns = [*names.fact_columns(facts), source, weight, *_effects(verdict)]
-    title = "Without each of them alone" if verdict.each else f"The facts, by {verdict.method}"
+    title = f"The {names.noun_of(facts)}s, by {verdict.method}"
+    title = "Without each of them alone" if verdict.each else title
     yield Table.by_columns("facts", title, columns, most=most)
     if verdict.summary is not None:
         yield _seeds(verdict, verdict.summary)
@@ -152,4 +156,9 @@ def _seeds(verdict: Verdict, summary: Summary) -> Table:
     for name, field in (("mean", "mean"), ("deviation", "std")):
         spread = [getattr(each, field) for each in (summary.before, summary.actual, summary.fall)]
         rows.append((name, *spread, "", ""))
-    return Table("seeds", "Without the same facts, under several seeds", columns, rows)
+    return Table(
+        "seeds",
+        f"Without the same {names.noun_of(verdict.facts)}s, under several seeds",
+        columns,
+        rows,
+    )

@@ -35,6 +35,7 @@ from whereof.retrain.engine import Job
 from whereof.retrain.methods.verified import find_nominators, interleave
 from whereof.retrain.options import SmallestOptions
 from whereof.retrain.retrainer import Case
+from whereof.retrain.verify import TopAnswer, find_top_answers
 from whereof.types import OBJECT, SUBJECT, Numbers
 
 _RIVALS = 5
@@ -88,6 +89,7 @@ class Smallest:
     before: Standing
     predicted: Standing | None
     actual: Standing
+    top_answers: tuple[TopAnswer, ...]
     minimal: bool
     control_matches_run: bool
     facts: tuple[MemberFact, ...]
@@ -129,6 +131,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
             *notes,
         )
     before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
+    after = search.after_all(removed)
     counts = case.retrainer.counts
     same = stand_alike(case.stand(search.predictions), search.control_all)
     return Smallest(
@@ -138,6 +141,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
         before=before,
         predicted=predicted,
         actual=actual,
+        top_answers=find_top_answers(case.trained, search.answers, search.control_all, after),
         minimal=search.best is not None and search.is_minimal,
         control_matches_run=same,
         facts=tuple(search.describe(fact, removed) for fact in fact_ids),
@@ -199,9 +203,7 @@ class Search:
         self._standings = dict[FactSet, Standings]()
         self._errors = list[float]()
         # The prediction, and the best other answers, in the stored run.
-        order = np.argsort(-asked.contenders, kind="stable")[: _RIVALS + 1]
-        fits = order[np.isfinite(asked.contenders[order])]
-        answers = list(dict.fromkeys([asked.target, *asked.candidates.ids[fits].tolist()]))
+        answers = self.answers = asked.strongest(_RIVALS + 1)
         if len(answers) < 2:
             raise WhereofError("no other answer is possible, so no removal changes the top answer")
         self.predictions = case.predictions(asked.prediction.answered(each) for each in answers)
@@ -245,7 +247,11 @@ class Search:
 
     def after(self, removed: FactSet) -> Any:
         """The standing of the top answer after retraining without some facts."""
-        return self._standings[removed][self._top]
+        return self.after_all(removed)[self._top]
+
+    def after_all(self, removed: FactSet) -> Standings:
+        """The standings of all answers that are followed, after retraining without some facts."""
+        return self._standings[removed]
 
     def strength(self, fact: int) -> float:
         """How far a fact lowers the margin to the rival that comes closest to the answer."""

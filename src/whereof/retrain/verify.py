@@ -16,7 +16,7 @@ from whereof.explain.method import N_RIVALS, Sets, able_method, get_method, stan
 from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import stand_alike
-from whereof.predict.scored import ScoredPrediction, Standing, name_standings
+from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
@@ -32,6 +32,8 @@ _CLOSE, _FAR = (0.5, 2.0), 4.0
 if the actual one is this many times smaller."""
 _NOISE = 0.005
 """A part of the value that nobody would call a change."""
+_TOP, _FOLLOWED = 5, 10
+"""Number of top answers to show, and of best answers to look for them among."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,18 @@ class EachFact(NamedFact):
 
     predicted: Standing | None
     actual: Standing
+
+
+@dataclass(frozen=True)
+class TopAnswer:
+    """An answer that is on top before or after facts are removed: probabilities, or ratings."""
+
+    entity: str
+    label: str
+    before: float
+    rank_before: int
+    actual: float
+    rank_actual: int
 
 
 @dataclass(frozen=True)
@@ -112,6 +126,7 @@ class Verdict:
     before: Standing
     predicted: Standing | None
     actual: Standing
+    top_answers: tuple[TopAnswer, ...]
     control_matches_run: bool
     facts: tuple[RemovedFact, ...]
     each: tuple[EachFact, ...]
@@ -170,16 +185,18 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
     sets = [ids, *(ids[:, None] if options.each else ())]
     predicted, more_notes = _predict(scored, options.method, sets)
     # Only the whole set is removed in other seeds: what single facts do there is another question.
-    jobs = [Job.of(fact_ids, [0]) for fact_ids in sets]
-    found = [_retrain(it, scored.prediction, jobs if it is own else jobs[:1]) for it in cases]
-    seeds, several = tuple(seed for seed, _ in found), len(cases) > 1
-    singles = zip(ids.tolist(), predicted[1:], found[0][1], strict=False)
+    answers = scored.strongest(_FOLLOWED)
+    first = _retrain(own, [scored.prediction.answered(each) for each in answers], sets)
+    others = [_retrain(case, [scored.prediction], sets[:1]) for case in cases[1:]]
+    seeds, several = tuple(each.effect for each in (first, *others)), len(cases) > 1
+    singles = zip(ids.tolist(), predicted[1:], first.singles, strict=False)
     return Verdict(
         prediction=name_prediction(scored),
         removed=tuple(ids.tolist()),
         before=seeds[0].before,
         predicted=predicted[0],
         actual=seeds[0].actual,
+        top_answers=find_top_answers(trained, answers, first.control, first.after),
         control_matches_run=seeds[0].control_matches_run,
         facts=facts,
         each=tuple(
@@ -252,14 +269,49 @@ def _predict(
     return found, () if remover.name == method else (note,)
 
 
-def _retrain(
-    case: Case, prediction: Prediction, jobs: Sequence[Job]
-) -> tuple[OfSeed, Sequence[Standing]]:
-    """The effect of the first job, and the standings after the others."""
-    predictions = case.predictions([prediction])
-    found = case.retrainer.ask(predictions, jobs)
-    before, actual, *others = name_standings(
-        case.trained, np.concatenate([found.control, *found.jobs])
-    )
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What retraining one case showed."""
+
+    effect: OfSeed
+    """On the first prediction, without the whole set."""
+    singles: Sequence[Standing]
+    """Of the first prediction, without each other set."""
+    control: Standings
+    after: Standings
+    """Of all predictions, with all facts and without the whole set."""
+
+
+def _retrain(case: Case, asked: Sequence[Prediction], sets: Sequence[FactIds]) -> _Found:
+    """Retrain without each set, and score all predictions."""
+    predictions = case.predictions(asked)
+    found = case.retrainer.ask(predictions, [Job.of(ids, range(len(asked))) for ids in sets])
+    after, *singles = found.jobs
+    standings = np.array([each[0] for each in (found.control, after, *singles)])
+    before, actual, *others = name_standings(case.trained, standings)
     alike = stand_alike(case.stand(predictions), found.control)
-    return OfSeed(case.seed, before, actual, control_matches_run=alike), others
+    effect = OfSeed(case.seed, before, actual, control_matches_run=alike)
+    return _Found(effect, others, found.control, after)
+
+
+def find_top_answers(
+    trained: Trained, answers: Sequence[int], before: Standings, actual: Standings
+) -> tuple[TopAnswer, ...]:
+    """The top answers before and after retraining, in the order after it.
+
+    answers: (n,) entities, with their standings (n,).
+    """
+    entities, value = trained.dataset.entities, "score" if trained.config.rated else "probability"
+    found = [
+        TopAnswer(
+            entities.name(answer),
+            entities.label(answer),
+            before=float(old[value]),
+            rank_before=int(old["rank"]),
+            actual=float(new[value]),
+            rank_actual=int(new["rank"]),
+        )
+        for answer, old, new in zip(answers, before, actual, strict=True)
+        if min(old["rank"], new["rank"]) <= _TOP
+    ]
+    return tuple(sorted(found, key=lambda each: each.rank_actual))

@@ -7,11 +7,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel
 
 from whereof.present.html import Site
-from whereof.present.pages.run import run_page
+from whereof.present.pages.run import run_offer, run_page
 from whereof.present.pages.runs import runs_page
+from whereof.present.report import report_page
 from whereof.run.folder import RunInfo
-from whereof.server.dependencies import AllRuns, FoundRun, RunId
-from whereof.server.responses import document, errors
+from whereof.server.dependencies import AllRuns, Client, FoundRun, Jobs, RunId
+from whereof.server.jobs import job_view
+from whereof.server.requests import run_prices
+from whereof.server.responses import document, download, errors
 
 router = APIRouter()
 
@@ -48,10 +51,25 @@ def open_run(run_id: RunId) -> Response:
 
 
 @router.get("/runs/{run}/about", response_class=HTMLResponse, include_in_schema=False)
-def show_run(run: FoundRun, run_id: RunId) -> str:
+def show_run(run: FoundRun, run_id: RunId, jobs: Jobs, client: Client) -> str:
     """The page about a run: metrics, curves, reliability and evaluations."""
+    stored, site = run.evaluations(), Site(run_id, "about")
+    running = (it for it in jobs if it.run == run_id and it.kind == "evaluate" and not it.over)
+    job = next((job_view(each, run, client) for each in running), None)
+    offer = run_offer(site, run.about, run.default_method, run_prices(run), job)
+    return run_page(site, run.about, stored.found, stored.notes, offer)
+
+
+@router.get(
+    "/api/runs/{run}/report",
+    response_class=HTMLResponse,
+    responses=errors(404, 422) | {200: {"content": {"text/html": {}}}},
+)
+def download_report(run: FoundRun) -> Response:
+    """The page about a run as one HTML file: `whereof report`, without examples."""
     stored = run.evaluations()
-    return run_page(Site(run_id, "about"), run.about, stored.found, stored.notes)
+    page = report_page(run.about, stored.found, notes=stored.notes)
+    return download(page, "report.html", "text/html; charset=utf-8")
 
 
 @router.get("/api/runs/{run}", response_model=RunInfo, responses=errors(404, 422))

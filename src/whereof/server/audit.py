@@ -1,15 +1,17 @@
 """Audit: suspicious facts, and what helps or harms the model."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, Response
 
 from whereof.evaluate.audit import Audit
 from whereof.present.html import Site
-from whereof.present.pages.audit import audit_page, start_page, waiting_page
+from whereof.present.pages.audit import audit_offer, audit_page, start_page
 from whereof.server.dependencies import Client, FoundRun, Jobs, RunId
 from whereof.server.jobs import job_view
+from whereof.server.requests import run_prices
+from whereof.server.tasks import AuditTask
 
 router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
@@ -21,19 +23,18 @@ def show_audit(
     jobs: Jobs,
     client: Client,
     job: Annotated[str, Query(max_length=100)] = "",
-    start: Literal["", "estimate", "verify"] = "",
 ) -> Response:
-    """The latest audit of this run, or that of a job; `start` makes the page start one."""
-    site = Site(run_id, "audit")
+    """The audit of a job, or the latest one of this run; a click starts another."""
+    site, method = Site(run_id, "audit"), run.default_method
     mine = [each for each in jobs if each.run == run_id and each.kind == "audit"]
-    if start and not job:
-        verify = start == "verify"
-        under_way = (it for it in mine if not it.over and it.options.get("verify", False) == verify)
-        found = next((job_view(each, run, client) for each in under_way), None)
-        return HTMLResponse(waiting_page(site, found, run.default_method, verify=verify))
-    done = [each.found for each in mine if isinstance(each.found, Audit)]
-    named = [each.found for each in mine if each.id == job and isinstance(each.found, Audit)]
-    for audit in [*named, *done]:
-        if isinstance(audit, Audit):
-            return HTMLResponse(audit_page(site, audit))
-    return HTMLResponse(start_page(site))
+    asked = [each for each in mine if each.id == job] if job else mine
+    under_way = next((each for each in asked if not each.over), None)
+    view = None if under_way is None else job_view(under_way, run, client)
+    estimate, check = (AuditTask(kind="audit", method=method, verify=it) for it in (False, True))
+    costs = estimate.trainings(run), check.trainings(run)
+    offer = audit_offer(site, method, costs, run_prices(run), view)
+    found = next((each for each in asked if isinstance(each.found, Audit)), None)
+    if found is not None and isinstance(found.found, Audit) and view is None:
+        return HTMLResponse(audit_page(site, found.found, found.id, offer))
+    gone = bool(job) and not asked
+    return HTMLResponse(start_page(site, offer, gone=gone, running=view is not None))

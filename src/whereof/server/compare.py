@@ -1,10 +1,11 @@
 """Compare: two predictions, or one prediction in two runs, side by side."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ConfigDict, ValidationError
 
@@ -13,9 +14,10 @@ from whereof.evaluate.agreement import overlap
 from whereof.explain.method import get_method
 from whereof.present.pages.address import WhyAddress, address
 from whereof.present.pages.compare import ComparedView, compare_page
+from whereof.present.pages.price import Prices
 from whereof.server import limits
 from whereof.server.dependencies import AllRuns, Name
-from whereof.server.requests import PredictionRequest, Word
+from whereof.server.requests import PredictionRequest, Word, run_prices
 from whereof.server.runs import ServedRuns
 from whereof.server.why import ready_method
 
@@ -50,6 +52,7 @@ class _Side(PredictionRequest):
 
 @router.get("/compare")
 def compare(
+    request: Request,
     runs: AllRuns,
     a: _View,
     b: _View = "",
@@ -86,7 +89,10 @@ def compare(
         for name in others
         if name != first.run
     }
-    return HTMLResponse(compare_page(sides, both, [*runs], same, form, error), status)
+    prices = run_prices(runs[sides[-1].run]) if sides else Prices()
+    here = f"{request.url.path}?{request.url.query}"
+    page = compare_page(sides, both, [*runs], same, form, error, prices=prices, here=here)
+    return HTMLResponse(page, status)
 
 
 def _address(a: str, other: _Side) -> str:
@@ -100,7 +106,9 @@ def _by_one_method(
     methods = dict.fromkeys(side.explanation.method for side in sides)
     for method in methods if len(methods) > 1 else ():
         with suppress(WhereofError):
-            return [_side(runs, side.model_copy(update={"method": method})) for side in given]
+            found = [_side(runs, side.model_copy(update={"method": method})) for side in given]
+            pairs = zip(found, sides, strict=True)
+            return [replace(each, why=old.why, closer=old.closer) for each, old in pairs]
     return sides
 
 
@@ -117,7 +125,13 @@ def _side(runs: ServedRuns, side: _Side) -> ComparedView:
         if get_method(method).retrains:
             how = "choose a method that does not retrain"
         raise WhereofError(f"{method} takes longer than a click for this prediction; {how}")
-    found = run.explain(*names, **options, top=limits.FACTS)
+    found = run.explain(*names, **options, top=limits.FACTS, opposing="both")
+    wanted = run.default_method
+    closer = None
+    if not side.method and method != wanted and not run.is_ready(*names, asks=side.asks):
+        places = vars(found.prediction)
+        closer = {name: places[name] for name in ("subject", "relation", "object") if places[name]}
+        closer |= {"kind": "explain", "method": wanted, "asks": side.asks}
     about, why = run.about, address(side.run, "why", **side.query())
     title, has_more = f"{about.model} on {about.dataset}", len(found.facts) >= limits.FACTS
-    return ComparedView(side.run, title, found, why, has_more)
+    return ComparedView(side.run, title, found, why, has_more, closer)

@@ -1,7 +1,7 @@
 """Jobs: start, follow and cancel long work."""
 
 import asyncio
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
@@ -13,8 +13,16 @@ from pydantic import BaseModel
 
 from whereof.api.run import Run
 from whereof.errors import WhereofError
+from whereof.evaluate.audit import Audit
+from whereof.explain.explanation import Explanation
+from whereof.present.audit import audit_file
+from whereof.present.explanation import explanation_page
 from whereof.present.html import Site
 from whereof.present.pages.jobs import JobView, jobs_page
+from whereof.present.smallest import smallest_page
+from whereof.present.verdict import verdict_page
+from whereof.retrain.smallest import Smallest
+from whereof.retrain.verify import Verdict
 from whereof.server.dependencies import (
     AllRuns,
     Client,
@@ -25,7 +33,7 @@ from whereof.server.dependencies import (
 )
 from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
 from whereof.server.requests import given_names
-from whereof.server.responses import document, errors
+from whereof.server.responses import document, download, errors
 from whereof.server.tasks import Task
 
 router = APIRouter()
@@ -108,6 +116,33 @@ def show_job(job: FoundJob, jobs: Jobs) -> Response:
     """A job with its result."""
     about = describe(job, jobs.positions())
     return document(about | {"result": None if job.found is None else job.found.to_dict()})
+
+
+_FILES: dict[type, Callable[[Any], str]] = {
+    Verdict: verdict_page,
+    Smallest: smallest_page,
+    Explanation: explanation_page,
+    Audit: audit_file,
+}
+"""What writes a result as an HTML file."""
+
+
+@router.get(
+    "/api/jobs/{job}/result",
+    responses=errors(404, 409, 422) | {200: {"content": {"text/html": {}}}},
+)
+def download_result(job: FoundJob, format: Literal["json", "html"] = "json") -> Response:
+    """What a job found, as a file: the document that the command prints, or a page."""
+    write = _FILES.get(type(job.found))
+    if job.found is None:
+        raise HTTPException(409, f"the job is {job.state}: it has no result")
+    if format == "json":
+        found = document(job.found.to_dict())
+        found.headers["Content-Disposition"] = f'attachment; filename="{job.kind}.json"'
+        return found
+    if write is None:
+        raise HTTPException(409, "this result is not written as a page; take the format json")
+    return download(write(job.found), f"{job.kind}.html", "text/html; charset=utf-8")
 
 
 @router.delete("/api/jobs/{job}", response_model=JobDocument, responses=errors(404, 409, 422))

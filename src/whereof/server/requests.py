@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from whereof.api.run import Run
 from whereof.present.pages.address import WhyAddress
+from whereof.present.pages.price import Prices
 from whereof.server import limits
 
 Word = Annotated[str, Field(max_length=100)]
@@ -89,6 +90,11 @@ def rating_scale(run: Run) -> tuple[float, float] | None:
     """The lowest and the highest rating of the data, if the run predicts ratings."""
     ratings = run.dataset.ratings if run.config.rated else None
     return None if ratings is None else ratings.scale
+
+
+def run_prices(run: Run) -> Prices:
+    """What retraining costs here."""
+    return Prices(run.retraining_seconds, limits.JOB_SECONDS, run.compiles_first)
 
 
 def read_fact_ids(text: str) -> list[int]:

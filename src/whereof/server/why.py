@@ -30,6 +30,7 @@ from whereof.server.requests import (
     given_names,
     rating_scale,
     read_fact_ids,
+    run_prices,
 )
 from whereof.server.responses import document, download, errors
 
@@ -208,5 +209,5 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
         more["true"] = run.predict(*open_place, top=_TRUE, known="test")
     methods = dict.fromkeys([_QUICK, "unrolled", run.default_method])
     more["ready"] = {name: run.is_ready(*places, **plain, method=name) for name in methods}
-    more |= {"retraining_seconds": run.retraining_seconds, "scale": rating_scale(run)}
+    more |= {"prices": run_prices(run), "scale": rating_scale(run)}
     return Reasons(explanation, answers, itself.known, **more)

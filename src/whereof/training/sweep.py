@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof import _jit
 from whereof._jit import row_function
 from whereof.training._sweep_kernels import Slots, SweepScratch, settle, sweep_back
 from whereof.training.problem import Problem
@@ -26,6 +27,11 @@ _PHASE_REACH = 1e-5
 _CACHE = 16 << 20
 """Bytes of a log that is read back before it leaves the cache; larger if states are, which are kept
 for every segment."""
+
+
+def is_compiled() -> bool:
+    """Whether the kernels of a sweep are compiled; otherwise the first one takes some minutes."""
+    return _jit.is_compiled(sweep_back)
 
 
 @dataclass(frozen=True)

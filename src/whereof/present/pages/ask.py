@@ -15,7 +15,8 @@ from whereof.units import show
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The top new answer is probable, but the test set has another. Both can be true.",
+        "The model is surer of these than of three quarters of its top answers, but the test set "
+        "has another answer. Both can be true.",
     ),
     "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
     "top-new": (
@@ -212,8 +213,6 @@ def _about(each: Any) -> str:
         return f"true rating {rating:g}"
     true = each.labels.get("true_answer") or each.true_answer
     own = getattr(each, each.asks)
-    return (
-        f"the known answer has rank {each.true_rank:,}"
-        if own == each.true_answer
-        else f"known answer: {true}, rank {each.true_rank:,}"
-    )
+    if own == each.true_answer:
+        return f"the true answer, rank {each.true_rank:,}"
+    return f"true answer: {true}, rank {each.true_rank:,}"

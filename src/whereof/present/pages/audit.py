@@ -1,54 +1,65 @@
 """The page Audit: what an audit found, and how to start one."""
 
-from collections.abc import Iterable
-
-from whereof.evaluate.audit import Audit
-from whereof.present.audit import audit_tables, audit_words
-from whereof.present.html import Part, Site, page, render
-from whereof.present.pages.address import address, api_address
-from whereof.present.pages.jobs import JobView
-from whereof.units import seconds
+from whereof.evaluate.audit import Audit, AuditedGroup
+from whereof.explain.explanation import NamedFact
+from whereof.explain.method import get_method
+from whereof.present.audit import audit_parts
+from whereof.present.html import Part, Site, page
+from whereof.present.pages.address import address
+from whereof.present.pages.jobs import JobView, job_downloads
+from whereof.present.pages.price import Prices
+from whereof.present.pages.start import Offer, starts
 
 _WHAT = (
     "An audit lists training facts that look wrong, facts that are most responsible for wrong "
     "answers, the influence of relations, entities and sources, and facts that repeat or "
     "contradict each other."
 )
-_LISTED = 25
-"""Rows of a table that are shown."""
+_GONE = (
+    "The server no longer has the audit of this address: it keeps audits until it stops. Start it "
+    "again; finished retrainings are kept in the run."
+)
+_RUNNING = "The audit is running. This page shows the result when it is done."
 
 
-def audit_page(site: Site, audit: Audit) -> str:
-    """What an audit found."""
-    took = f"In {seconds(audit.seconds)}; suspicion by {audit.ranking_method}, influence by "
+def audit_page(site: Site, audit: Audit, job: str, offer: Part) -> str:
+    """What an audit found; job: its id."""
+
+    def link(item: NamedFact | AuditedGroup) -> str:
+        """The page of what a row is about; empty if there is none."""
+        if isinstance(item, NamedFact):
+            query = {place: getattr(item, place) for place in ("subject", "relation", "object")}
+            return address(site.run, "why", **query)
+        return address(site.run, "entity", name=item.name) if item.kind == "entity" else ""
+
     parts: list[Part] = [
-        ("sentence", " ".join(audit_words(audit)), "" if audit.verified else "estimate"),
-        *(("titled", table, table.name) for table in audit_tables(audit, most=_LISTED)),
-        ("paragraphs", [*audit.notes, f"{took}{audit.method}."], "quiet"),
-        ("links", [*_links(site, verified=bool(audit.verified))]),
+        *audit_parts(audit, link=link),
+        ("heading", "Start another"),
+        offer,
+        ("downloads", job_downloads(job)),
     ]
-    return page(parts, title="Audit", heading="Audit", site=site)
+    return page(parts, title="Audit", heading="Audit", site=site, scripts=["start.js"])
 
 
-def start_page(site: Site) -> str:
-    """The page before the first audit."""
+def start_page(site: Site, offer: Part, *, gone: bool = False, running: bool = False) -> str:
+    """The page before the first audit, while one is under way, or in place of a lost one."""
     parts: list[Part] = [
-        ("paragraphs", [_WHAT], "lead"),
-        ("links", [*_links(site, verified=False)]),
+        ("paragraphs", [_RUNNING if running else _WHAT], "lead"),
+        ("paragraphs", [_GONE] if gone else [], "notice"),
+        offer,
     ]
-    return page(parts, title="Audit", heading="Audit", site=site)
+    return page(parts, title="Audit", heading="Audit", site=site, scripts=["start.js"])
 
 
-def waiting_page(site: Site, job: JobView | None, method: str, *, verify: bool) -> str:
-    """The page while an audit is under way: a script starts it, and follows it."""
-    task = {"kind": "audit", "method": method, "verify": verify}
-    own = address(site.run, "audit")
-    view = {"jobs": api_address(site.run, "jobs"), "task": task, "page": own}
-    return render("audit", "Audit", site, ["audit.js"], view=view, job=job)
-
-
-def _links(site: Site, *, verified: bool) -> Iterable[tuple[str, str]]:
-    """Names and addresses of what to do next."""
-    yield "Start an audit", address(site.run, "audit", start="estimate")
-    if not verified:
-        yield "Start one that checks by retraining", address(site.run, "audit", start="verify")
+def audit_offer(
+    site: Site, method: str, costs: tuple[float, float], prices: Prices, job: JobView | None
+) -> Part:
+    """The two ways to audit. costs: of both, in trainings. job: an audit that is under way."""
+    follows, task = "sweep" in get_method(method).can, {"kind": "audit", "method": method}
+    estimate, check = (prices.of(cost, follows=follows) for cost in costs)
+    checked = "It also retrains without the facts and groups that it lists."
+    offers = [
+        Offer("Start an audit", "Influences are estimates.", task, estimate),
+        Offer("Start an audit with a check", checked, task | {"verify": True}, check),
+    ]
+    return starts(site, "audit", offers, job)

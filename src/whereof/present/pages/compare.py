@@ -9,9 +9,11 @@ from whereof.evaluate.agreement import Overlap
 from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.explain.method import get_method
 from whereof.present import names, sentence
-from whereof.present.html import Site, render
+from whereof.present.html import Part, Site, render
 from whereof.present.names import query_text
 from whereof.present.pages.address import api_address
+from whereof.present.pages.price import Prices
+from whereof.present.pages.start import Offer, starts
 from whereof.present.svg import NEITHER, sign_of
 from whereof.units import show, typographic
 
@@ -31,7 +33,9 @@ class ComparedView:
     why: str
     """The address of its page."""
     has_more: bool = False
-    """Whether facts beyond those of the explanation may support it too."""
+    """Whether facts beyond those of the explanation may matter too."""
+    closer: Mapping[str, Any] | None = None
+    """The job that computes the default method of the run, if that takes longer than a click."""
 
 
 def compare_page(
@@ -41,8 +45,13 @@ def compare_page(
     same: Mapping[str, str],
     query: Mapping[str, str],
     error: str = "",
+    *,
+    prices: Prices,
+    here: str,
 ) -> str:
     """The page; with one side it asks for the other.
+
+    here: its own address.
 
     same: the addresses that compare it with the same prediction in other runs, by their ids.
     query: the values of the form: `a`, and the prediction of the other side.
@@ -54,7 +63,7 @@ def compare_page(
         "compare",
         f"{' and '.join(dict.fromkeys(texts)) or 'two predictions'} · compare",
         site,
-        ["compare.js"],
+        ["compare.js", "start.js"],
         sides=[_side(each) for each in sides],
         said=[*_agreement(sides, overlap)] if overlap else [],
         rows=[*_rows(sides, overlap)] if overlap else [],
@@ -71,7 +80,26 @@ def compare_page(
         labels=_labels(predictions, query),
         query=query,
         error=error,
+        offer=_offer(sides, prices, here),
     )
+
+
+def _offer(sides: Sequence[ComparedView], prices: Prices, here: str) -> Part | None:
+    """A button for the closer estimate that one side lacks."""
+    side = next((each for each in sides if each.closer is not None), None)
+    if side is None or side.closer is None or len(sides) < 2:
+        return None
+    method, prediction = side.closer["method"], side.explanation.prediction
+    n_trainings = get_method(method).trainings(side.explanation.n_adjacent)
+    offer = Offer(
+        f"Compute {method}",
+        f"A closer estimate of {query_text(vars(prediction), prediction.labels)}. When both sides "
+        "have one, the page compares these.",
+        dict(side.closer),
+        prices.of(n_trainings, follows="sweep" in get_method(method).can),
+    )
+    name, offers, view = starts(Site(side.run), "about", [offer])
+    return name, offers, view | {"page": here}
 
 
 def _labels(predictions: Sequence[NamedPrediction], query: Mapping[str, str]) -> dict[str, str]:
@@ -95,46 +123,46 @@ def _side(side: ComparedView) -> dict[str, Any]:
         "text": query_text(vars(prediction), prediction.labels),
         "value": names.amount_text(prediction),
         "noun": names.output_noun(prediction),
-        "rank": f"{prediction.rank:,}",
-        "of": f"{prediction.n_candidates:,}",
+        "rank": names.rank_text(prediction),
         "top": prediction.top_label,
         "is_top": prediction.top_answer == names.name_of(prediction, prediction.asks),
         "method": explanation.method,
         "estimate": explanation.estimate,
-        "missing": "not among the strongest" if side.has_more else "does not support it",
+        "missing": "not among the strongest" if side.has_more else "no influence",
         "sentence": sentence.plain_sentence(explanation, mark=False),
     }
 
 
 def _noun(sides: Sequence[ComparedView]) -> str:
     """What the facts of these explanations are called."""
-    rated = any(sentence.has_ratings(side.explanation) for side in sides)
+    rated = any(names.has_ratings(side.explanation) for side in sides)
     return "rating" if rated else "fact"
 
 
 def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]:
     """How far both are made of the same facts."""
-    first = [{_key(fact) for fact in side.explanation.facts[:_SHOWN]} for side in sides]
+    first = [{_key(fact) for fact in _strongest(side)[:_SHOWN]} for side in sides]
     n_both, n_listed = len(first[0] & first[1]), min(map(len, first))
     noun = _noun(sides)
     yield f"Of the {n_listed} strongest {noun}s of each side, {n_both} are the same."
     if overlap.rank_agreement is None:
-        yield f"Too few {noun}s support both to compare their orders."
+        yield f"Too few {noun}s matter for both to compare their influences."
         return
     yield (
-        f"{units.count(overlap.n_facts, noun)} support both. Spearman's rho of their influences "
+        f"{units.count(overlap.n_facts, noun)} matter for both. Spearman's rho of their influences "
         f"is {show(overlap.rank_agreement, 'correlation')}; 1 means the same order."
     )
 
 
 def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str, Any]]:
     """The strongest facts of both sides: those in common first, then by rank."""
-    by_key = [{_key(fact): fact for fact in side.explanation.facts} for side in sides]
+    by_key = [{_key(fact): fact for fact in _strongest(side)} for side in sides]
+    places = [{key: place for place, key in enumerate(side, 1)} for side in by_key]
     shown = [[*side][:_SHOWN] for side in by_key]
     listed = {key: None for first in shown for key in first}
 
     def order(key: tuple[str, ...]) -> tuple[bool, int]:
-        ranks = [side[key].rank for side in by_key if key in side]
+        ranks = [side[key] for side in places if key in side]
         return len(ranks) < len(by_key), min(ranks)
 
     for key in sorted(listed, key=order):
@@ -144,17 +172,23 @@ def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str,
             "text": query_text(vars(known), known.labels),
             "title": names.fact_text(known),
             "both": all(key in first for first in shown),
-            "cells": [_cell(side, fact) for side, fact in zip(sides, facts, strict=True)],
+            "cells": [
+                None if fact is None else _cell(side, fact, ranks[key])
+                for side, fact, ranks in zip(sides, facts, places, strict=True)
+            ],
         }
 
 
-def _cell(side: ComparedView, fact: ExplainedFact | None) -> dict[str, Any] | None:
-    if fact is None:
-        return None
+def _strongest(side: ComparedView) -> list[ExplainedFact]:
+    """The facts of a side, for and against it, strongest first."""
+    return sorted(side.explanation.facts, key=lambda fact: -abs(fact.influence))
+
+
+def _cell(side: ComparedView, fact: ExplainedFact, rank: int) -> dict[str, Any]:
     sign, unit = sign_of(fact.influence), names.influence_unit(side.explanation)
     most = max(abs(each.influence) for each in side.explanation.facts)
     return {
-        "rank": f"{fact.rank:,}",
+        "rank": f"{rank:,}",
         "influence": typographic(show(fact.influence, unit)),
         "share": abs(fact.influence) / most if most else 0.0,
         "tone": "" if sign is NEITHER else sign.word,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 from whereof.present import names
 from whereof.present.html import Site, render
@@ -25,6 +26,12 @@ _MOST_LISTED = 20
 """Removed facts that a result names."""
 
 
+def job_downloads(job: str) -> list[tuple[str, str]]:
+    """Names and addresses of the files with the result of a job."""
+    result = f"/api/jobs/{quote(job, safe='')}/result?format="
+    return [("JSON", f"{result}json"), ("HTML", f"{result}html")]
+
+
 @dataclass(frozen=True)
 class JobView:
     """A job as pages show it."""
@@ -44,6 +51,10 @@ class JobView:
     """The labels of its prediction, by place."""
     mine: bool = True
     """Whether the reader started it."""
+
+    @property
+    def downloads(self) -> list[tuple[str, str]]:
+        return job_downloads(self.id)
 
     @property
     def over(self) -> bool:
@@ -136,6 +147,11 @@ class RetrainedResult:
         return names.these_facts(len(self.result.removed), self.words.fact)
 
     @property
+    def named(self) -> str:
+        """Words for the removed facts; a single one by its name."""
+        return names.removed_text(self.result.facts, self.result.prediction)
+
+    @property
     def lead(self) -> str:
         """What the retrained model says; `Without these 3 facts` comes before it."""
         prediction, before, actual = self.result.prediction, self.result.before, self.result.actual
@@ -196,6 +212,32 @@ class RetrainedResult:
                 "rank": f"{each.rank:,}" if each.rank else "",
                 "top": each.top_label,
                 "changes": each.top_answer not in ("", result.before.top_answer),
+            }
+
+    @property
+    def answers(self) -> Iterator[dict[str, Any]]:
+        """The top answers before and after retraining: texts, and shares of the largest value."""
+        result, place = self.result, self.result.prediction.asks
+        own, unit = names.name_of(result.prediction, place), names.output_unit(result.before)
+        found = result.top_answers
+        most = max((value for each in found for value in (each.before, each.actual)), default=0.0)
+        for each in found:
+            yield {
+                "label": self.words.label(each.entity, each.label, place),
+                "own": each.entity == own,
+                "moved": each.rank_actual != each.rank_before,
+                "cells": [
+                    (
+                        typographic(show(value, unit)),
+                        None if unit == "rating" or not most else value / most,
+                        f"{rank:,}",
+                        tone,
+                    )
+                    for value, rank, tone in (
+                        (each.before, each.rank_before, ""),
+                        (each.actual, each.rank_actual, "supports"),
+                    )
+                ],
             }
 
     @property

@@ -3,14 +3,56 @@
 from collections.abc import Sequence
 
 from whereof.evaluate.evaluation import Evaluation
-from whereof.present.html import Site, page
+from whereof.present.html import Part, Site, page
+from whereof.present.pages.address import api_address
+from whereof.present.pages.jobs import JobView
+from whereof.present.pages.price import (
+    EVALUATE,
+    MEASURE,
+    RETRAININGS,
+    Prices,
+    evaluation_retrainings,
+)
+from whereof.present.pages.start import Offer, starts
 from whereof.present.report import run_parts, run_title
 from whereof.run.folder import RunInfo
 
 
 def run_page(
-    site: Site, info: RunInfo, evaluations: Sequence[Evaluation], notes: Sequence[str]
+    site: Site, info: RunInfo, evaluations: Sequence[Evaluation], notes: Sequence[str], offer: Part
 ) -> str:
-    """What a report has, without examples: the pages Ask and Why have those."""
-    title, parts = run_title(info), run_parts(info, evaluations, notes=notes)
-    return page(parts, title=f"{title} · run", heading=title, site=site)
+    """What a report has, without examples: the pages Ask and Why have those.
+
+    offer: what can be measured here.
+    """
+    title, (summary, *parts) = (
+        run_title(info),
+        run_parts(info, evaluations, notes=notes, offered=True),
+    )
+    files = [
+        ("JSON", api_address(site.run, "").rstrip("/")),
+        ("HTML", api_address(site.run, "report")),
+    ]
+    parts = [summary, offer, *parts, ("downloads", files)]
+    return page(parts, title=f"{title} · run", heading=title, site=site, scripts=["start.js"])
+
+
+def run_offer(
+    site: Site, info: RunInfo, default_method: str, prices: Prices, job: JobView | None
+) -> Part:
+    """Buttons that measure reliability and evaluate. job: an evaluation that is under way."""
+    n_evaluation = evaluation_retrainings(default_method, info.n_facts)
+    measure = Offer(
+        "Measure reliability",
+        "Retrains without single facts: how far can estimates be trusted in this run?",
+        MEASURE,
+        prices.of(RETRAININGS["measure"], up_to=True, follows=True),
+    )
+    evaluate = Offer(
+        "Evaluate",
+        "Removes the strongest facts of 20 predictions, and compares methods with chance.",
+        EVALUATE,
+        prices.of(n_evaluation, up_to=True, follows=True),
+    )
+    known = info.reliability.is_measured
+    return starts(site, "about", [evaluate] if known else [measure, evaluate], job)

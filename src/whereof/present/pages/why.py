@@ -1,9 +1,7 @@
 """Why: a prediction in plain words, its facts, the explanation graph, and what if."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 from markupsafe import Markup
@@ -13,19 +11,17 @@ from whereof.explain.method import able_method, get_method
 from whereof.predict.answers import Answer, Answers
 from whereof.present import names, sentence
 from whereof.present.explanation import groups_text
+from whereof.present.fact_table import FactTable, fact_table, words_of
 from whereof.present.html import Site, render
-from whereof.present.names import SPLITS, Words, short_relation
+from whereof.present.names import SPLITS, Words
 from whereof.present.pages.address import WhyAddress, address, answer_query, api_address
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
 from whereof.present.pages.layout import graph_layout, layout_svg
-from whereof.present.svg import NEITHER, sign_of
-from whereof.retrain.options import SmallestOptions
+from whereof.present.pages.price import MEASURE, RETRAININGS, Prices
 from whereof.retrain.smallest import Smallest
 from whereof.units import show, typographic
 
-_TOO_LONG = 1800
-"""Seconds after which a job is stopped: methods that take longer cannot be chosen."""
 _TRUST = {
     "exact": "measured by retraining.",
     "close": "in this run, estimates have about the size of what retraining measures.",
@@ -33,14 +29,8 @@ _TRUST = {
     "not measured": "in this run, no retraining has tested these estimates.",
 }
 """What the words for the trust in a method mean."""
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_TRUE = 3
 """Number of other answers of the test set to name."""
-_GROUPS = {"supports": "support it", "opposes": "oppose it"}
-_MEASURE = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
-"""The job that measures how reliable estimates are in a run."""
-RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 92}
-"""The largest number of retrainings of a check, with the control; of a search; and of measuring."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +61,26 @@ class Reasons:
     """Whether a method takes milliseconds, or has its arrays stored."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating of the data; None without ratings."""
-    retraining_seconds: float | None = None
-    """Of one retraining on one core; None if it is not known."""
+    prices: Prices = field(default_factory=Prices)
+    """What retraining costs here."""
 
 
 def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
     """The page."""
     explanation, prediction = found.explanation, found.explanation.prediction
-    words = Words.of(two_way=prediction.relation is None, rated=sentence.has_ratings(explanation))
+    words = words_of(explanation)
     here = _named(page, explanation)
     title = _text(prediction, words)
-    groups, proof = list(_groups(found, page, words)), _proof(found)
+    proof, table = (
+        _proof(found),
+        fact_table(
+            explanation,
+            note=False,
+            removed=page.without,
+            left_out=found.left_out,
+            left_out_by=found.left_out_by,
+        ),
+    )
     graph = graph_layout(explanation, words)
     return render(
         "why",
@@ -99,12 +98,14 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         proof=proof,
         trust=list(_trust(explanation, proof)),
         measurable=_measurable(explanation),
-        prices={name: _price(name, found.retraining_seconds) for name in RETRAININGS},
-        methods=list(_methods(site, here, explanation, found.ready)),
+        prices={
+            name: found.prices.of(n, up_to=name == "smallest", follows=name != "check")
+            for name, n in RETRAININGS.items()
+        },
+        methods=list(_methods(site, here, found)),
         meanings=_TRUST,
-        groups=groups,
-        columns=_columns(explanation, groups),
-        filters=_filters(groups, words),
+        table=table,
+        filters=_filters(table),
         notes=[*explanation.notes, *map(typographic, groups_text(explanation))],
         problem=found.problem,
         job=found.job,
@@ -191,14 +192,10 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
                 "why": _why(site, answers, each),
             }
         )
-    new = "answers" if prediction.relation is not None else f"{words.place(prediction.asks)}s"
-    among = "among" if found.known in ("train", "valid") else "of"
     return {
         "noun": names.output_noun(prediction),
         "value": names.amount_text(prediction),
-        "share": None if names.is_rated(prediction) else prediction.probability,
-        "rank": f"{prediction.rank:,}",
-        "of": f"{among} {answers.n_new:,} new {new}",
+        "rank": names.rank_text(prediction),
         "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
         "scale": _scale_text(found),
         "others": others,
@@ -263,31 +260,18 @@ def _measurable(explanation: Explanation) -> bool:
     return bool(explanation.costs) and known is not None and known.linearity is None
 
 
-def _price(name: str, retraining_seconds: float | None) -> dict[str, Any]:
-    """What a click costs here, in words; and whether it takes longer than a job may."""
-    if retraining_seconds is None:
-        return {"text": "", "off": False}
-    n_rounds = -(-RETRAININGS[name] // (os.cpu_count() or 1))
-    seconds = max(n_rounds * retraining_seconds, 0.1)
-    # Times below a second would be in milliseconds, which claims too much.
-    time = show(seconds, "seconds") if seconds >= 1 else f"{seconds:.1f} s"
-    text = f"about {time}".replace(" ", _NO_BREAK)
-    if name == "smallest":
-        text = f"up to {RETRAININGS[name]} retrainings, {text}"
-    return {"text": text, "off": seconds > _TOO_LONG}
-
-
-def _methods(
-    site: Site, here: WhyAddress, explanation: Explanation, ready: Mapping[str, bool]
-) -> Iterator[dict[str, Any]]:
+def _methods(site: Site, here: WhyAddress, found: Reasons) -> Iterator[dict[str, Any]]:
+    explanation, ready = found.explanation, found.ready
     costs = explanation.costs or (MethodCost(explanation.method, None, "rough"),)
     for each in costs:
         seconds, is_current = each.seconds, each.method == explanation.method
         time = "milliseconds"
         if seconds is not None:
             is_ready = is_current or ready.get(each.method)
-            time = "ready" if is_ready else f"about {show(seconds, 'seconds')}"
-        possible = ready.get(each.method) or (seconds or 0) <= _TOO_LONG
+            follows = "sweep" in get_method(each.method).can
+            time = f"about {show(seconds, 'seconds')}{found.prices.compiling(follows)}"
+            time = "ready" if is_ready else time
+        possible = ready.get(each.method) or not found.prices.too_long(seconds)
         yield {
             "name": each.method,
             "phrase": get_method(each.method).in_words,
@@ -298,103 +282,12 @@ def _methods(
         }
 
 
-def _groups(found: Reasons, page: WhyAddress, words: Words) -> Iterator[dict[str, Any]]:
-    """The facts in groups, each under its own heading."""
-    explanation, by = found.explanation, found.left_out_by
-    prediction = explanation.prediction
-    listed = {fact.fact_id for fact in explanation.facts}
-    more = [fact for fact in found.left_out if fact.fact_id not in listed]
-    others = more if by not in ("", explanation.method) else []  # of another scale
-    facts = [*explanation.facts, *(fact for fact in more if fact not in others)]
-    if prediction.relation is None:
-        thing = f"{words.fact}s".capitalize()
-        own = words.label(prediction.subject, prediction.labels["subject"], "subject")
-        item = words.label(prediction.object, prediction.labels["object"], "object")
-        groups = {
-            f"{thing} of {own}": [fact for fact in facts if "subject" in fact.parts],
-            f"{thing} of other users with {item}": [
-                fact for fact in facts if "subject" not in fact.parts and "object" in fact.parts
-            ],
-            f"Other {words.fact}s": [
-                fact for fact in facts if not {"subject", "object"} & {*fact.parts}
-            ],
-        }
-    else:
-        groups = {
-            f"Facts that {verb}": [fact for fact in facts if sign_of(fact.influence).word == word]
-            for word, verb in _GROUPS.items()
-        }
-        groups["Facts without influence"] = [
-            fact for fact in facts if sign_of(fact.influence) is NEITHER
-        ]
-    groups[f"Estimated by {by}"] = others
-    most = max((abs(fact.influence) for fact in (*facts, *others)), default=0.0)
-    for title, grouped in groups.items():
-        rows = [_row(explanation, fact, most, page, words) for fact in grouped]
-        # A fact that only the address names has no rank.
-        ranks = count(1)
-        rows = [row | {"rank": next(ranks) if row["id"] in listed else None} for row in rows]
-        if rows:
-            yield {"title": title, "rows": rows}
-
-
-def _row(
-    explanation: Explanation, fact: ExplainedFact, most: float, page: WhyAddress, words: Words
-) -> dict[str, Any]:
-    sign, prediction = sign_of(fact.influence), explanation.prediction
-    rated = names.is_rated(prediction)
-    without = fact.score_without if rated else fact.probability_without
-    ends = {prediction.subject, prediction.object}
-    text = _text(fact, words)
-    relation = names.label_of(fact, "relation") if fact.relation is not None else ""
-    if fact.rating is not None:
-        text += f", rating {fact.rating:g}"
-    return {
-        "id": fact.fact_id,
-        "kept": fact.fact_id not in page.without,
-        "text": text,
-        "parts": [(place, label, name, name in ends) for place, label, name in words.parts(fact)],
-        "own": prediction.relation is None and "subject" in fact.parts,
-        "rating": fact.rating,
-        "common": ", ".join(fact.parts) or "nothing",
-        "role": fact.role,
-        "relation": relation,
-        "short": short_relation(relation),
-        "source": fact.source or "",
-        "tone": "" if sign is NEITHER else sign.word,
-        "influence": fact.influence,
-        "influence_text": typographic(show(fact.influence, names.influence_unit(explanation))),
-        "share": abs(fact.influence) / most if most else 0.0,
-        "without": without,
-        "without_text": show(without, names.output_unit(prediction)) if without is not None else "",
-        "top": fact.labels.get("top_answer_without")
-        if fact.top_answer_changes and explanation.names_new_tops
-        else "",
-    }
-
-
-def _columns(explanation: Explanation, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Which columns the table has, and their titles."""
-    rows = [row for group in groups for row in group["rows"]]
-    rated = names.is_rated(explanation.prediction)
-    return {
-        "common": explanation.prediction.relation is not None,
-        "source": any(row["source"] for row in rows),
-        "influence": names.estimated_title("influence", explanation),
-        "without": names.estimated_title("rating" if rated else "probability", explanation)
-        + " without it",
-        "has_without": any(row["without"] is not None for row in rows),
-        "top": any(row["top"] for row in rows),
-    }
-
-
-def _filters(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[str, str, list[str]]]:
+def _filters(table: FactTable) -> list[tuple[str, str, list[str]]]:
     """Key, title and values of what the facts can be filtered by."""
-    rows = [row for group in groups for row in group["rows"]]
-    found = []
+    rows, found = table.rows, []
     for key, title in (("relation", "relation"), ("role", "in common"), ("source", "source")):
         values = sorted({row[key] for row in rows if row[key]})
-        if len(values) > 1 and not (words.two_way and key == "role"):
+        if len(values) > 1 and not (table.words.two_way and key == "role"):
             found.append((key, title, values))
     return found
 
@@ -465,7 +358,7 @@ def _view(site: Site, here: WhyAddress, found: Reasons, words: Words) -> dict[st
         "fact": words.fact,
         "check": check,
         "smallest": smallest,
-        "measure": _MEASURE,
+        "measure": MEASURE,
         "before": prediction.value,
         "top": words.label(prediction.top_answer, prediction.top_label, prediction.asks),
         "top_name": prediction.top_answer,
