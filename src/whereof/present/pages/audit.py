@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from whereof.evaluate.audit import Audit
-from whereof.present.audit import audit_tables, audit_words
+from whereof.present.audit import audit_tables, audit_words, methods_of
 from whereof.present.html import Part, Site, page, render
 from whereof.present.pages.address import address, api_address
 from whereof.present.pages.jobs import JobView
@@ -20,11 +20,11 @@ _LISTED = 25
 
 def audit_page(site: Site, audit: Audit) -> str:
     """What an audit found."""
-    took = f"In {seconds(audit.seconds)}; suspicion by {audit.ranking_method}, influence by "
+    took = f"In {seconds(audit.seconds)}; {methods_of(audit)}."
     parts: list[Part] = [
         ("sentence", " ".join(audit_words(audit)), "" if audit.verified else "estimate"),
         *(("titled", table, table.name) for table in audit_tables(audit, most=_LISTED)),
-        ("paragraphs", [*audit.notes, f"{took}{audit.method}."], "quiet"),
+        ("paragraphs", [*audit.notes, took], "quiet"),
         ("links", [*_links(site, verified=bool(audit.verified))]),
     ]
     return page(parts, title="Audit", heading="Audit", site=site)
