@@ -74,6 +74,18 @@ def updated(tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, ...
     return whereof.Run.open(folder / "new")
 
 
+def test_a_new_entity_does_not_displace_right_answers(tmp_path: Path) -> None:
+    settings = {"dim": 20, "epochs": 6, "search": False, "accumulator": 0.06, "validate_every": 0}
+    run, new = whereof.train("nations", out=tmp_path / "run", **settings), frame(NEW[:1])
+    found, few = (run.update(new, out=tmp_path / str(n), replay=n) for n in (None, 3))
+    mrr, before = (it["test"]["mrr"] for it in (found.metrics, run.metrics))
+    assert (found.n_replayed, few.n_replayed) == (run.dataset.n_facts, 3)
+    assert mrr > before - 0.02
+    assert not found.notes
+    assert few.metrics["test"]["mrr"] < before - 0.05
+    assert "the MRR of the split test fell from" in few.notes[0]
+
+
 def test_explanations_cover_old_and_new_facts(updated: whereof.Run) -> None:
     n_old = updated.config.phases[0].n_facts
     for method in ("rollback", "unrolled"):

@@ -48,6 +48,8 @@ def update(
         notes.append(
             f"{n_held_out} new facts are also in held-out splits, so the metrics are too good"
         )
+    if fall := updating.fall_note(run.metrics, new.metrics):
+        notes.append(fall)
     scratch = None
     if options.compare:
         scratch = _train_from_scratch(new, recipe, events)

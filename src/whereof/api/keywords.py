@@ -145,7 +145,7 @@ class UpdateKeywords(TypedDict, total=False):
     """The fields of `whereof.UpdateOptions`."""
 
     epochs: int
-    replay: float
+    replay: float | None
     compare: bool
     format: str | None
     columns: str | None

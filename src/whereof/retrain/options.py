@@ -68,8 +68,12 @@ class UpdateOptions(Settings):
     """How training continues with new facts. Values are checked on creation."""
 
     epochs: int = number(5, "number of passes over the new facts", "Update", 1)
-    replay: float = number(
-        3.0, "number of earlier facts per new fact in each epoch, drawn at random", "Update", 0
+    replay: float | None = number(
+        None,
+        "number of earlier facts per new fact in each epoch, drawn at random  [default: 3; with "
+        "new entities, at least 5,000 facts in total]",
+        "Update",
+        0,
     )
     compare: bool = choice(
         False, "also train from scratch on all facts, and compare quality and time", "Update"
