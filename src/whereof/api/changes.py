@@ -33,6 +33,7 @@ def update(
     from whereof.training.problem import Problem
 
     _check_ours(run, "update")
+    updating.check_updatable(run.config)
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
     extended = extend_dataset(run.dataset, read_new_facts(facts, options.reading))
     data, config = extended.dataset, updating.plan_update(recipe, extended, options)

@@ -150,6 +150,7 @@ class UpdateKeywords(TypedDict, total=False):
     format: str | None
     columns: str | None
     header: bool | None
+    rating: str | None
     source: str | None
     weight: str | None
 

@@ -85,13 +85,14 @@ class UpdateOptions(Settings):
         None, "columns of a fact, by name or number: head,relation,tail or 1,2,3", "Data"
     )
     header: bool | None = choice(None, "line 1 names the columns  [default: detected]", "Data")
+    rating: str | None = choice(None, "column with ratings, by name or number", "Data")
     source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
     weight: str | None = choice(None, "column with the weight of a fact, by name or number", "Data")
 
     @property
     def reading(self) -> dict[str, Any]:
         """The options that say how to read the new facts."""
-        names = ("format", "columns", "header", "source", "weight")
+        names = ("format", "columns", "header", "rating", "source", "weight")
         given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None}
 

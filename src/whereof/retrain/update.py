@@ -78,10 +78,8 @@ class Updated:
         return str(render("updated-words", self))
 
 
-def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> TrainConfig:
-    """The config of the updated run: that of the run, with one more phase."""
-    problem, data = recipe.problem, extended.dataset
-    config, n_added = problem.config, data.n_facts - len(problem.facts)
+def check_updatable(config: TrainConfig) -> None:
+    """Refuse a run that cannot be updated."""
     if config.rated:
         raise WhereofError("a run that learned ratings cannot be updated; train again on all facts")
     if config.optimizer == "adam" and config.schedule != "constant":
@@ -89,6 +87,12 @@ def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> T
             f"a run with optimizer adam and schedule {config.schedule} cannot be updated; "
             "train again on all facts"
         )
+
+
+def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> TrainConfig:
+    """The config of the updated run: that of the run, with one more phase."""
+    problem, data = recipe.problem, extended.dataset
+    config, n_added = problem.config, data.n_facts - len(problem.facts)
     if not n_added:
         raise WhereofError("all of the new facts are in the run already; nothing to update")
     earlier = problem.calendar.phases or (_phase_of(problem, recipe.n_facts),)
