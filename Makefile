@@ -45,7 +45,8 @@ test-cuda: ## run the tests that need a CUDA GPU, with PYTHON as it is (creates 
 	$(WITH_SRC) $(PYTHON) -m pytest -m cuda tests/retrain/cuda $(ARGS)
 
 test-integrations: $(INTEGRATIONS_VENV)/.installed ## run the tests that need PyTorch and PyKEEN, and the examples
-	$(INTEGRATIONS_VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 tests/integrations $(ARGS)
+	$(INTEGRATIONS_VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 tests/integrations \
+		"tests/test_snippets.py::test_tutorials_run[docs/tutorials/pytorch.ipynb]" $(ARGS)
 
 check: $(VENV)/.installed ## format, lint, types and import rules
 	$(VENV)/$(BIN)/ruff format --check .
@@ -63,8 +64,8 @@ bench: $(BENCH_VENV)/.installed ## compare training speed with PyTorch
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html
 	$(VENV)/$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
-notebooks: $(VENV)/.docs ## execute the tutorials, and keep their outputs
-	$(VENV)/$(BIN)/python tools/notebooks.py $(ARGS)
+notebooks: $(INTEGRATIONS_VENV)/.docs ## execute the tutorials, and keep their outputs
+	$(INTEGRATIONS_VENV)/$(BIN)/python tools/notebooks.py $(ARGS)
 
 release-check: $(VENV)/.installed ## build wheel and sdist, check them, install them afresh (PYTHONS="python3.12 ...")
 	rm -rf dist
@@ -92,8 +93,8 @@ $(VENV)/.installed: $(VENV)/.python requirements/dev.txt pyproject.toml
 	$(VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.installed requirements/docs.txt
-	$(VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/docs.txt
+%/.docs: %/.installed requirements/docs.txt
+	$*/$(BIN)/python $(PIP_INSTALL) -r requirements/docs.txt
 	@touch $@
 
 $(BENCH_VENV)/.installed: $(BENCH_VENV)/.python requirements/bench.txt requirements/dev.txt pyproject.toml

@@ -1,6 +1,7 @@
 """How good and how fast `whereof update` is, beside training from scratch, for docs/update.md.
 
     python benchmarks/update.py fb15k-237 accumulator=0.02 validate_every=7 search=false
+    python benchmarks/update.py movielens-100k model=mf loss=softmax
 
 trains on 99% of the training facts, updates the run with the others, and trains from scratch on
 all facts. Held-out facts are the same. Entities and relations that only the others have are new in
@@ -10,6 +11,7 @@ the update.
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from defaults import parse
@@ -38,14 +40,19 @@ def main() -> None:
             write(given / f"{split}.tsv", data, facts[~is_new] if split == "train" else facts)
         write(Path(folder, "new.tsv"), data, data.train[is_new])
         run = whereof.train(given, out=Path(folder, "run"), **settings)
-        print(f"trained first: MRR {100 * run.metrics['test']['mrr']:.2f}", flush=True)
+        print(f"trained first: {quality(run.metrics)}", flush=True)
         found = run.update(Path(folder, "new.tsv"), out=Path(folder, "updated"), compare=True)
         print(found)
         for name, its in (("updated", found), ("from scratch", found.scratch)):
             assert its is not None
-            mrr = 100 * its.metrics["test"]["mrr"]
             took = f"{its.training_seconds:.1f} s, with metrics {its.seconds:.1f} s"
-            print(f"{name}: MRR {mrr:.2f}, {took}")
+            print(f"{name}: {quality(its.metrics)}, {took}")
+
+
+def quality(metrics: dict[str, Any]) -> str:
+    """The metrics of the test facts, in percent."""
+    found = (it for it in metrics["test"].items() if it[0] in ("mrr", "ndcg@10", "recall@10"))
+    return ", ".join(f"{name} {100 * value:.2f}" for name, value in found)
 
 
 def write(path: Path, data: Dataset, facts: Facts) -> None:

@@ -61,13 +61,28 @@ def test_sources_and_weights_go_on() -> None:
     assert [*named.dataset.sources] == ["", "", "", "hand"]
 
 
-def test_users_and_items_must_be_known() -> None:
+def test_items_may_be_new_and_users_may_not() -> None:
     old = pd.DataFrame([("u", "i"), ("u", "j"), ("v", "i")], columns=["user", "item"])
-    new = pd.DataFrame([("v", "j")], columns=["user", "item"])
-    _, found = extend(old, new)
-    assert found.dataset.train[-1].tolist() == [1, 0, 3]
-    with pytest.raises(WhereofError, match="'w' is a new entity, and new users or items cannot"):
+    new = pd.DataFrame([("v", "j"), ("u", "v"), ("v", "k"), ("u", "k")], columns=["user", "item"])
+    before, found = extend(old, new)
+    after = found.dataset
+    assert after.train[3:, [0, 2]].tolist() == [[1, 3], [0, 4], [1, 5], [0, 5]]
+    assert (after.subjects, after.objects) == (range(2), range(2, 6))
+    assert after.entities.names == (*before.entities.names, "v", "k")  # a user and an item v
+    with pytest.raises(WhereofError, match="'w' is a new user, and new users cannot be added"):
         extend(old, pd.DataFrame([("w", "j")], columns=["user", "item"]))
+
+
+def test_ratings_go_on() -> None:
+    columns = ["user", "item", "stars"]
+    old = pd.DataFrame([("u", "i", 3.0), ("v", "j", 5.0)], columns=columns)
+    new = pd.DataFrame([("u", "j", 1.0), ("u", "i", 2.0)], columns=columns)
+    _, found = extend(old, new, columns="user,item", rating="stars")
+    assert found.dataset.ratings is not None
+    assert found.dataset.ratings.train.tolist() == [3, 5, 1]  # u i is known
+    before = whereof.read(old, columns="user,item", rating="stars")
+    with pytest.raises(WhereofError, match="name their column with --rating"):
+        extend_dataset(before, read_new_facts(new, {"columns": "user,item"}))
 
 
 def test_other_columns_are_refused() -> None:

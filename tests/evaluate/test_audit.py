@@ -1,5 +1,6 @@
 """An audit adds up what explanations say of every held-out fact, and checks it by retraining."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from explain.helpers import random_run
 from trained import FAST, train, train_ratings
 
 import whereof
+from whereof.data.dataset import Sources
 from whereof.errors import WhereofError
 
 STEADY = {"epochs": 8, "inverse": True, "optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1}
@@ -60,12 +62,7 @@ def test_influences_are_added_up(run: whereof.Run, method: str) -> None:
         assert fact.blame == pytest.approx(blame[fact.fact_id], abs=1e-4 * scale)
         assert fact.influence == pytest.approx(every[fact.fact_id], abs=1e-4 * scale)
     assert [it.blame for it in found.blamed] == sorted(it.blame for it in found.blamed)[::-1]
-    if method == "unrolled":  # a sum; rollback removes a group as a whole
-        mine = run.dataset.train[:, 1] == run.dataset.relations.find("embassy")
-        (group,) = [it for it in found.groups if (it.kind, it.name) == ("relation", "embassy")]
-        assert group.n_facts == mine.sum()
-        wanted = every[mine].sum() / (2 * LIMIT)
-        assert group.influence == pytest.approx(wanted, rel=1e-3, abs=1e-6)
+    assert (found.held_out.n_facts, found.held_out.n_all) == (LIMIT, len(run.dataset.test))
 
 
 def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:
@@ -84,27 +81,73 @@ def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:
     assert all(it.actual is not None for it in (*found.groups, *found.verified))
 
 
+def new_answers(run: whereof.Run) -> list[list[tuple[str, ...]]]:
+    """For some held-out facts, the fact and then all other new answers to the same question."""
+    data, found = run.dataset, []
+    for fact in data.test[np.linspace(0, len(data.test) - 1, LIMIT).astype(int)]:
+        subject, relation, true = data.fact_names(fact)
+        answers = run.predict(subject, relation, top=None, new=True).answers
+        others = [answer.entity for answer in answers if answer.entity != true]
+        found.append([(subject, relation, answer) for answer in (true, *others)])
+    return found
+
+
+def quality(answers: list[list[tuple[str, ...]]], standings: Any) -> float:
+    """The mean share of the true answers in the probability of all new answers."""
+    probabilities, shares = iter([it.probability for it in standings]), []
+    for each in answers:
+        mine = [next(probabilities) for _ in each]
+        shares.append(mine[0] / sum(mine))
+    return float(np.mean(shares))
+
+
 def test_actual_influence_is_that_of_retraining(tmp_path: Path) -> None:
     run = train(tmp_path / "run", **STEADY | {"inverse": False})
     found = run.audit(limit=LIMIT, top=1, by="relation", verify=True, threads=1)
     (group,) = found.groups
     ids = np.flatnonzero(run.dataset.train[:, 1] == run.dataset.relations.find(group.name))
-    data = run.dataset
-    chosen = np.linspace(0, len(data.test) - 1, LIMIT).astype(int)
-    asked = [data.fact_names(fact) for fact in data.test[chosen]]
-    rivals = []
-    for subject, relation, true in asked:
-        answers = run.predict(subject, relation, top=None, new=True).answers
-        best = next(answer.entity for answer in answers if answer.entity != true)
-        rivals.append((subject, relation, best))
-    control, without = run.retrain([ids.tolist()], [*asked, *rivals], threads=1)
-    margins = [
-        np.mean([one.score - two.score for one, two in zip(it[:LIMIT], it[LIMIT:], strict=True)])
-        for it in (control.standings, without.standings)
-    ]
-    assert group.actual == pytest.approx(margins[0] - margins[1])
-    ranks = [it.rank for it in without.standings[:LIMIT]]
+    answers = new_answers(run)
+    asked = [names for each in answers for names in each]
+    control, without = run.retrain([ids.tolist()], asked, threads=1)
+    before, after = (quality(answers, it.standings) for it in (control, without))
+    assert found.held_out is not None
+    assert found.held_out.mean_probability == pytest.approx(before)
+    assert group.actual == pytest.approx(before - after)
+    assert without.standings is not None
+    firsts = np.cumsum([0, *map(len, answers[:-1])])
+    ranks = [without.standings[first].rank for first in firsts]
     assert group.mrr == pytest.approx(np.mean([1 / rank for rank in ranks]))
+
+
+def test_a_group_is_rolled_back_as_a_whole(tmp_path: Path) -> None:
+    run = train(tmp_path / "run", **STEADY | {"inverse": False})
+    found = run.audit(limit=LIMIT, top="all", by="relation", method="unrolled")
+    assert found.group_method == "rollback"
+    group = found.groups[0]
+    ids = np.flatnonzero(run.dataset.train[:, 1] == run.dataset.relations.find(group.name))
+    answers, before, after = new_answers(run), [], []
+    for names in (names for each in answers for names in each):
+        why = run.explain(*names, without=ids.tolist(), method="rollback")
+        before.append(why.prediction)
+        after.append(why.without)
+    assert group.influence == pytest.approx(quality(answers, before) - quality(answers, after))
+    assert [it.influence for it in found.groups] == sorted(
+        (it.influence for it in found.groups), reverse=True
+    )
+
+
+def test_without_a_trace_the_sweep_adds_up_a_group(tmp_path: Path) -> None:
+    data = whereof.read("nations")
+    codes = np.maximum(np.arange(data.n_facts) // 5 - 290, 0)  # the last facts, five at a time
+    sources = Sources(codes.astype(np.int32), [str(i) for i in range(codes.max() + 1)])
+    settings: dict[str, Any] = FAST | STEADY | {"trace": False, "dim": 10}
+    run = whereof.train(replace(data, sources=sources), out=tmp_path / "run", **settings)
+    found = run.audit(by="source", top="all", verify=True, threads=1)
+    assert found.group_method == found.method == "unrolled"
+    few = [it for it in found.groups if it.n_facts <= 5]
+    assert len(few) > 20
+    estimates, actual = np.array([(it.influence, it.actual) for it in few], float).T
+    assert np.corrcoef(estimates, actual)[0, 1] > 0.8
 
 
 def test_sources_and_groups_of_entities(tmp_path: Path) -> None:
@@ -151,11 +194,8 @@ def test_a_run_from_arrays_is_audited_without_retraining() -> None:
         ({"by": "source"}, "by source requires a column of sources"),
         ({"by": "group"}, "by group requires groups of entities"),
         ({"by": "relations"}, "unknown grouping 'relations'; did you mean 'relation'"),
-        ({"method": "random"}, "audit requires method rollback or unrolled, not random"),
-        (
-            {"method": "gradient-dot"},
-            "audit requires method rollback or unrolled, not gradient-dot",
-        ),
+        ({"method": "random"}, "unknown method 'random'; choose from rollback, unrolled"),
+        ({"ranking_method": "tracin"}, "unknown ranking_method 'tracin'; choose from rollback"),
         ({"groups": {"nowhere": "a"}}, "unknown entity 'nowhere'"),
     ],
 )

@@ -66,12 +66,42 @@ def test_training_again_gives_the_same_bits(
     assert same(whereof.Run.open(tmp_path / "again"))
 
 
+@pytest.mark.parametrize("inverse", [False, True])
+def test_a_recommender_gets_new_items(tmp_path: Path, inverse: bool) -> None:
+    table = [(f"u{u}", f"i{(u * i) % 19}", 1 + (u + i) % 5) for u in range(20) for i in range(8)]
+    columns = ["user", "item", "rating"]
+    old = pd.DataFrame(table, columns=columns).drop_duplicates(["user", "item"])
+    settings = {"model": "mf", "loss": "softmax", "dim": 6, "epochs": 3, "inverse": inverse}
+    data = {"columns": "user,item", "rating": "rating", "test_fraction": 0.05}
+    run = whereof.train(old, out=tmp_path / "run", search=False, **settings, **data)
+    new = pd.DataFrame([("u3", "new", 4), ("u4", "new", 5), ("u5", "i1", 1)], columns=columns)
+    found = run.update(new, out=tmp_path / "new", columns="user,item", rating="rating")
+    assert found.n_new_entities == 1
+    updated = whereof.Run.open(tmp_path / "new")
+    assert same(updated)
+    assert updated.dataset.objects.stop == updated.dataset.n_entities
+    why = updated.explain("u3", "new", method="rollback")
+    assert (why.facts[0].subject, why.facts[0].object) == ("u3", "new")
+
+
 @pytest.fixture(scope="module")
 def updated(tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, ...]]) -> whereof.Run:
     folder = tmp_path_factory.mktemp("updated")
     run = whereof.train(frame(facts[:300]), out=folder / "run", **STEADY)
     run.update(frame([*facts[300:320], *NEW]), out=folder / "new", epochs=3)
     return whereof.Run.open(folder / "new")
+
+
+def test_a_new_entity_does_not_displace_right_answers(tmp_path: Path) -> None:
+    settings = {"dim": 20, "epochs": 6, "search": False, "accumulator": 0.06, "validate_every": 0}
+    run, new = whereof.train("nations", out=tmp_path / "run", **settings), frame(NEW[:1])
+    found, few = (run.update(new, out=tmp_path / str(n), replay=n) for n in (None, 3))
+    mrr, before = (it["test"]["mrr"] for it in (found.metrics, run.metrics))
+    assert (found.n_replayed, few.n_replayed) == (run.dataset.n_facts, 3)
+    assert mrr > before - 0.02
+    assert not found.notes
+    assert few.metrics["test"]["mrr"] < before - 0.05
+    assert "the MRR of the split test fell from" in few.notes[0]
 
 
 def test_explanations_cover_old_and_new_facts(updated: whereof.Run) -> None:
@@ -150,7 +180,7 @@ def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) ->
     (tmp_path / "ratings").mkdir()
     rated = train_ratings(tmp_path / "ratings", 3)
     new = pd.DataFrame([("u0", "m3", 1.0)], columns=["user", "item", "stars"])
-    with pytest.raises(WhereofError, match="facts with ratings cannot be added"):
+    with pytest.raises(WhereofError, match="a run that learned ratings cannot be updated"):
         rated.update(new, out=tmp_path / "new", columns="user,item")
 
 

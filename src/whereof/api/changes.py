@@ -33,6 +33,7 @@ def update(
     from whereof.training.problem import Problem
 
     _check_ours(run, "update")
+    updating.check_updatable(run.config)
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
     extended = extend_dataset(run.dataset, read_new_facts(facts, options.reading))
     data, config = extended.dataset, updating.plan_update(recipe, extended, options)
@@ -48,6 +49,8 @@ def update(
         notes.append(
             f"{n_held_out} new facts are also in held-out splits, so the metrics are too good"
         )
+    if fall := updating.fall_note(run.metrics, new.metrics):
+        notes.append(fall)
     scratch = None
     if options.compare:
         scratch = _train_from_scratch(new, recipe, events)

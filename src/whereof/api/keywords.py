@@ -145,11 +145,12 @@ class UpdateKeywords(TypedDict, total=False):
     """The fields of `whereof.UpdateOptions`."""
 
     epochs: int
-    replay: float
+    replay: float | None
     compare: bool
     format: str | None
     columns: str | None
     header: bool | None
+    rating: str | None
     source: str | None
     weight: str | None
 
@@ -203,9 +204,10 @@ class AuditKeywords(EngineKeywords, total=False):
     """The fields of `whereof.AuditOptions` and `whereof.EngineOptions`."""
 
     ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"]
-    method: str | None
+    ranking_method: Literal["rollback", "unrolled"] | None
+    method: Literal["rollback", "unrolled"] | None
     split: Literal["test", "valid"]
-    limit: int | Literal["all"]
+    limit: int | Literal["all"] | None
     by: _Names | None
     groups: str | Path | Mapping[str, str] | None
     top: int | Literal["all"]

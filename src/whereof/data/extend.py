@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.columns import FactTable, as_numpy
-from whereof.data.dataset import PLACES, Dataset, Sources
+from whereof.data.dataset import PLACES, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import Facts, Numbers
@@ -28,22 +28,21 @@ def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
     """The dataset with the facts of a table, and with their new entities and relations.
 
     Facts that are already in the training split, and repeated facts, are left out. In data of users
-    and items, all names must be known.
+    and items, all users must be known: new items get the ids after those of the last item.
     """
     columns, wanted = table.columns, PLACES[2 if dataset.two_way else 3]
     if tuple(place for place in PLACES[3] if place in columns) != wanted:
         got = len(table.fact_columns)
         raise WhereofError(f"the new facts have {got} columns; give {len(wanted)}, as in the run")
-    if dataset.ratings is not None:
-        raise WhereofError("facts with ratings cannot be added to a run; train again on all facts")
     entities, relations = _Growing(dataset.entities), _Growing(dataset.relations)
     facts = np.zeros((len(table), 3), np.int32)
-    among = {"subject": dataset.subjects, "relation": None, "object": dataset.objects}
-    growing = {"subject": entities, "relation": relations, "object": entities}
-    closed = dataset.subjects != dataset.objects
+    has_users = dataset.subjects != dataset.objects
     for place in wanted:
-        allowed = among[place] if closed else None
-        names = growing[place].find(columns[place], allowed, closed=closed and place != "relation")
+        among = None
+        if has_users and place != "relation":
+            among = dataset.subjects if place == "subject" else dataset.objects
+        growing = relations if place == "relation" else entities
+        names = growing.find(columns[place], among, closed=has_users and place == "subject")
         facts[:, PLACES[3].index(place)] = names
     kept = _first_new(dataset.train, facts)
     added = facts[kept]
@@ -54,8 +53,9 @@ def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
         entities=replace(dataset.entities, names=tuple(entities.names)),
         relations=replace(dataset.relations, names=tuple(relations.names)),
         train=np.ascontiguousarray(np.concatenate([dataset.train, added])),
-        subjects=dataset.subjects if closed else range(n_entities),
-        objects=dataset.objects if closed else range(n_entities),
+        subjects=dataset.subjects if has_users else range(n_entities),
+        objects=range(dataset.objects.start, n_entities),
+        ratings=_ratings(dataset, columns.get("rating"), kept),
         sources=_sources(dataset, columns.get("source"), kept),
         weights=_weights(dataset, columns.get("weight"), kept),
         notes=table.notes,
@@ -77,10 +77,9 @@ class _Growing:
         for name in column.dictionary.to_pylist():
             known = self._vocabulary.exact(name, among)
             if known is None and closed:
-                kind = f"a new {self._vocabulary.kind}"
                 raise WhereofError(
-                    f"{name!r} is {kind}, and new users or items cannot be added to a run; train "
-                    "again on all facts"
+                    f"{name!r} is a new user, and new users cannot be added to a run; ask with "
+                    "whereof predict --history, or train again on all facts"
                 )
             if known is None and name not in self._added:
                 self._added[name] = len(self.names)
@@ -104,6 +103,18 @@ def _first_new(known: Facts, facts: Facts) -> NDArray[np.bool_]:
     first = np.zeros(len(facts), bool)
     first[np.unique(_codes(facts), return_index=True)[1]] = True
     return np.asarray(first & ~_is_in(facts, known))
+
+
+def _ratings(dataset: Dataset, column: Any, kept: NDArray[np.bool_]) -> Ratings | None:
+    if dataset.ratings is None:
+        return None
+    if column is None:
+        raise WhereofError(
+            "the facts of the run have ratings, and the new facts have none; name their column "
+            "with --rating"
+        )
+    train = np.concatenate([dataset.ratings.train, column[kept]])
+    return replace(dataset.ratings, train=train)
 
 
 def _sources(dataset: Dataset, column: Any, kept: NDArray[np.bool_]) -> Sources | None:

@@ -1,22 +1,24 @@
 """Audit a run: find facts that look wrong, facts and groups that help or harm, and idle facts.
 
-Help and harm are measured on held-out facts, by the margin of the true answer: its score minus the
-score of its strongest rival. A model that predicts ratings has no rivals. There, a fact helps if it
-moves the predicted rating towards the true one.
+Help and harm are measured on held-out facts. A single fact is measured by the margin of the true
+answer: its score minus the score of its strongest rival. Removing many facts changes the size of
+all scores, so a group is measured by the probability of the true answer. A model that predicts
+ratings has no rivals. There, facts help if they move predicted ratings towards the true ones.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.consistency import Consistency, check_consistency
-from whereof.errors import WhereofError
 from whereof.evaluate.groupings import Grouping, find_groupings
+from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
 from whereof.explain.explain import describe_fact
@@ -25,14 +27,23 @@ from whereof.explain.method import Aim, Goal, Method, Totals, get_method, joint_
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.explain.suspicion import OwnLosses, find_own_losses
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import Standings, Trained
+from whereof.predict.predictions import Predictions
+from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.registry import render
-from whereof.retrain.engine import Job
+from whereof.retrain.engine import removed_key
+from whereof.retrain.journal import recipe_key
+from whereof.retrain.methods.unrolled import log_odds
 from whereof.retrain.retrainer import Case
+from whereof.run.files import Arrays
 from whereof.types import FactIds, Numbers
 
 _IDLE = 0.01
 """A fact supports nothing if it raises no margin by this or more. 0.01 is 1% of the odds."""
+_LIMIT, _FEW_PAIRS = 500, 1 << 24
+"""Number of held-out facts to look at, unless there are few pairs of a held-out fact and a training
+fact. Then it takes seconds to look at all of them."""
+_SCORES = 1 << 28
+"""Number of scores to compute for the influence of all groups of one kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +79,9 @@ class AuditedGroup:
     label: str
     n_facts: int
     influence: float | None
-    """The mean margin of the held-out facts with all facts minus that without the group, as
-    estimated; positive helps."""
+    """The quality of the held-out facts with all facts minus that without the group, as estimated;
+    positive helps. Quality is the mean probability of the true answers among new answers; for
+    ratings, minus the mean absolute error."""
     actual: float | None = None
     """The same by retraining."""
     mrr: float | None = None
@@ -81,12 +93,15 @@ class HeldOut:
     """The held-out facts that an audit looks at, and how the model does on them."""
 
     split: str
+    n_facts: int
+    n_all: int
+    """Number of facts of the split, of which the audit looks at `n_facts`."""
     n_predictions: int
     """With inverse relations, two for each fact."""
     n_wrong: int
     """Those with another top answer; for ratings, those with an error above the RMSE."""
-    mean_margin: float | None
-    """None for ratings."""
+    mean_probability: float | None
+    """Of the true answers, among new answers. None for ratings."""
     mrr: float | None
     """Ranks skip what is known from training and validation. None for ratings."""
 
@@ -99,6 +114,8 @@ class Audit:
     method: str
     ranking_method: str
     """The method behind the losses without each fact."""
+    group_method: str
+    """The method behind the influences of groups."""
     suspicious: tuple[SuspiciousFact, ...]
     held_out: HeldOut | None
     """None if the run has no held-out facts. Then all fields up to `consistency` are empty."""
@@ -155,14 +172,15 @@ class _Audit:
         self.case, self.trained, self.data = case, trained, trained.dataset
         self.method, self.options, self.entity_groups = method, options, groups
         self.events, self.notes = events, list[str]()
+        self.n_retrainings = 0
         self.most = None if options.top == "all" else int(options.top)
-        if not {"groups", "contrast"} <= method.can or method.retrains or method.draws:
-            raise WhereofError(f"audit requires method rollback or unrolled, not {method.name}")
         method.check(self.trained)
 
     def run(self) -> Audit:
         start, own_method = time.perf_counter(), joint_method()
-        if not own_method.fits(self.trained):
+        if self.options.ranking_method:
+            own_method = get_method(self.options.ranking_method)
+        elif not own_method.fits(self.trained):
             own_method = self.method
         # Refuses what the data does not have.
         self.groupings = [*find_groupings(self.data, self.options.kinds, self.entity_groups)]
@@ -182,6 +200,7 @@ class _Audit:
             ranking=self.options.ranking,
             method=self.method.name,
             ranking_method=own_method.name,
+            group_method=joint_method().name if self.is_joint else self.method.name,
             suspicious=suspicious,
             held_out=self._held_out() if self.goals else None,
             blamed=tuple(blamed),
@@ -191,7 +210,7 @@ class _Audit:
             verified=tuple(verified),
             consistency=consistency,
             conflicting=tuple(self._named(conflicting)),
-            n_retrainings=self.case.retrainer.counts.total() if self.case else 0,
+            n_retrainings=self.n_retrainings,
             seconds=time.perf_counter() - start,
             notes=(*self.notes, *self.method.notes(self.trained)),
         )
@@ -219,15 +238,15 @@ class _Audit:
                 "help; train with --test-fraction"
             )
             return []
-        chosen = np.arange(len(facts))
-        if self.options.limit != "all" and len(facts) > int(self.options.limit):
-            chosen = np.linspace(0, len(facts) - 1, int(self.options.limit)).astype(int)
-            some = f"{len(chosen):,} of {len(facts):,} facts of the split {self.options.split}"
-            self.notes.append(f"held-out facts: {some}")
+        self.chosen, limit = np.arange(len(facts)), self.options.limit
+        if limit is None:
+            limit = "all" if len(facts) * self.data.n_facts <= _FEW_PAIRS else _LIMIT
+        if limit != "all" and len(facts) > int(limit):
+            self.chosen = np.linspace(0, len(facts) - 1, int(limit)).astype(int)
         if self.trained.config.rated:
-            return self._rating_goals(chosen)
+            return self._rating_goals(self.chosen)
         sides = ("object", "subject") if self.trained.config.inverse else ("object",)
-        triples = facts[chosen].tolist()
+        triples = facts[self.chosen].tolist()
         asked = (Prediction(s, r, o, asks) for asks in sides for s, r, o in triples)
         return [*self._margin_goals(asked)]
 
@@ -256,17 +275,22 @@ class _Audit:
         ]
 
     def _totals(self) -> Totals:
-        """Influences on the margins of wrong answers, and of right ones; never an empty group."""
+        """Influences on the margins of wrong answers, and of right ones; never an empty group.
+
+        A method that is linear also has those on the probabilities, for groups of facts.
+        """
         groups = [[goal for goal, wrong in self.goals if wrong is side] for side in (True, False)]
+        if not self.is_joint and not self.trained.config.rated:
+            groups.append([_probability_goal(goal.scored) for goal, _ in self.goals])
         filled = [group for group in groups if group]
         found = self.method.total(self.trained, filled, self.events)
-        sums = np.zeros((2, self.data.n_facts))
+        sums = np.zeros((len(groups), self.data.n_facts))
         sums[[bool(group) for group in groups]] = found.sums
         return replace(found, sums=sums)
 
     def _blamed(self, totals: Totals) -> Iterator[BlamedFact]:
         """The facts that lower the margins of wrong answers most."""
-        blame, every = -totals.sums[0], totals.sums.sum(axis=0)
+        blame, every = -totals.sums[0], totals.sums[:2].sum(axis=0)
         order = np.argsort(-blame, kind="stable")[: self.most]
         for fact in order[blame[order] > 0].tolist():
             about = describe_fact(self.data, fact)
@@ -281,31 +305,44 @@ class _Audit:
         return None if largest is None else np.flatnonzero(largest < _IDLE)
 
     def _held_out(self) -> HeldOut:
-        rated, n_wrong = self.trained.config.rated, sum(wrong for _, wrong in self.goals)
-        margins, ranks = self._margins(), None
-        if not rated:
-            ranks = np.array([goal.scored.standing.rank for goal, _ in self.goals])
+        quality, rated = self.quality, self.trained.config.rated
         return HeldOut(
             split=self.options.split,
+            n_facts=len(self.chosen),
+            n_all=len(getattr(self.data, self.options.split)),
             n_predictions=len(self.goals),
-            n_wrong=n_wrong,
-            mean_margin=None if rated else float(margins.mean()),
-            mrr=None if ranks is None else float((1 / ranks).mean()),
+            n_wrong=sum(wrong for _, wrong in self.goals),
+            mean_probability=None if rated else quality.value,
+            mrr=quality.mrr,
         )
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether groups are estimated as a whole, by rollback; otherwise as sums over facts."""
+        return joint_method().fits(self.trained)
+
+    @cached_property
+    def facts(self) -> HeldOutFacts:
+        asked, ratings = [goal.scored.prediction for goal, _ in self.goals], None
+        if self.trained.config.rated:
+            ratings = getattr(self.data.ratings, self.options.split)[self.chosen]
+        return HeldOutFacts(self.trained, Predictions.of(self.trained, asked), ratings)
+
+    @cached_property
+    def quality(self) -> HeldOutQuality:
+        return self.facts.measure()
 
     def _audit_groups(
         self, totals: Totals, suspicious: FactIds, blamed: Sequence[BlamedFact]
     ) -> tuple[list[AuditedGroup], list[AuditedGroup]]:
         """The strongest groups of every kind; and the listed facts, if they are retrained."""
-        sums, found, sets = totals.sums.sum(axis=0), list[AuditedGroup](), list[FactIds]()
+        margins = totals.sums[:2].sum(axis=0)
+        sums = totals.sums[-1] if len(totals.sums) > 2 else margins
+        found, sets = list[AuditedGroup](), list[FactIds]()
         for grouping in self.groupings:
-            totals_of = grouping.sums(sums)
-            strongest = np.argsort(-np.abs(totals_of), kind="stable")[: self.most]
-            for group in strongest[np.argsort(-totals_of[strongest], kind="stable")].tolist():
-                fact_ids = grouping.facts_of(group)
-                if len(fact_ids) > 0:
-                    sets.append(fact_ids)
-                    found.append(self._group(grouping, group, fact_ids, sums))
+            for group, fact_ids in self._strongest(grouping, sums):
+                found.append(group)
+                sets.append(fact_ids)
         listed: list[tuple[str, FactIds]] = []
         if self.case is not None:
             blamed_ids = np.array([fact.fact_id for fact in blamed], np.int64)
@@ -322,67 +359,65 @@ class _Audit:
             found, verified = every[: len(found)], every[len(found) :]
         return found, verified
 
-    def _group(
-        self, grouping: Grouping, group: int, fact_ids: FactIds, sums: Numbers
-    ) -> AuditedGroup:
-        names = grouping.names[group], grouping.labels[group]
-        return AuditedGroup(grouping.kind, *names, len(fact_ids), self._estimate(fact_ids, sums))
+    def _strongest(self, grouping: Grouping, sums: Numbers) -> list[tuple[AuditedGroup, FactIds]]:
+        """The groups with the largest influence either way, the most helpful first.
+
+        Of many groups, only those with the largest sums are estimated as a whole.
+        """
+        first = np.argsort(-np.abs(grouping.sums(sums)), kind="stable")
+        n_scores = len(self.goals) * self.data.n_entities
+        most = len(first) if self.most is None else max(self.most, _SCORES // n_scores)
+        found = []
+        for group in first[:most].tolist():
+            if len(fact_ids := grouping.facts_of(group)):
+                names = grouping.names[group], grouping.labels[group]
+                influence = self._estimate(fact_ids, sums)
+                it = AuditedGroup(grouping.kind, *names, len(fact_ids), influence)
+                found.append((it, fact_ids))
+        found.sort(key=lambda each: -abs(each[0].influence or 0.0))
+        return sorted(found[: self.most], key=lambda each: -(each[0].influence or 0.0))
 
     def _estimate(self, fact_ids: FactIds, sums: Numbers) -> float:
-        """The mean margin minus that without some facts: by joint rollback, or as a sum."""
-        if self.method.is_linear:
+        """The quality minus that without some facts: by joint rollback, or as a sum."""
+        if not self.is_joint:
             return float(sums[fact_ids].sum()) / len(self.goals)
-        rows = roll_back_rows(self.trained, fact_ids)
-        return float((self._margins() - self._margins(rows)).mean())
-
-    def _margins(self, rows: Any = None) -> Numbers:
-        """(n_goals,) the margin of every goal under some rows, or under those of the run."""
-        scorer = self.trained.scorer
-        if rows is not None:
-            scorer = replace(scorer, entity_rows=rows.entity_rows, relation_rows=rows.relation_rows)
-        own, rivals, weights = self._triples
-        margins = scorer.fact_scores(own).astype(np.float64)
-        if rivals is not None:
-            margins -= scorer.fact_scores(rivals)
-        return np.asarray(weights * margins)
-
-    @cached_property
-    def _triples(self) -> tuple[Any, Any, Numbers]:
-        """(n_goals, 3) given entity, relation row and answer; the same with the rival."""
-        goals = [goal for goal, _ in self.goals]
-        own = [
-            (it.scored.prediction.given, it.scored.relation_row, it.scored.target) for it in goals
-        ]
-        weights, rivals = np.array([it.weight for it in goals]), None
-        if not self.trained.config.rated:
-            rivals = np.array(
-                [(*o[:2], it.aim.rival) for o, it in zip(own, goals, strict=True)], np.int32
-            )
-        return np.array(own, np.int32), rivals, weights
+        return self.quality.value - self.facts.measure(roll_back_rows(self.trained, fact_ids)).value
 
     def _retrain(
         self, case: Case, groups: Sequence[AuditedGroup], sets: Sequence[FactIds]
     ) -> list[AuditedGroup]:
-        """The groups with what retraining without each of them does."""
-        asked = [goal.scored.prediction for goal, _ in self.goals]
-        n, rated = len(asked), self.trained.config.rated
-        if not rated:
-            rivals = zip(asked, (goal.aim.rival for goal, _ in self.goals), strict=True)
-            asked += [each.answered(rival) for each, rival in rivals]
-        jobs = [Job.of(ids, np.arange(len(asked))) for ids in sets if len(ids) < self.data.n_facts]
-        outcomes = case.retrainer.ask(case.predictions(asked), jobs)
-        _, _, weights = self._triples
+        """The groups with what retraining without each of them does. The run keeps the results."""
+        possible = [ids for ids in sets if len(ids) < self.data.n_facts]
+        removed = [np.zeros(0, np.int64), *possible]  # the control comes first
+        recipe = recipe_key(case.retrainer.recipe, case.retrainer.engine)
+        asked = recipe.encode() + self.facts.asked.places.tobytes()
+        digests = (blake2b(asked + removed_key(ids).encode(), digest_size=8) for ids in removed)
+        keys = [f"audit-{digest.hexdigest()}" for digest in digests]
 
-        def margins(found: Standings) -> Numbers:
-            scores = found["score"]
-            return np.asarray(weights * (scores if rated else scores[:n] - scores[n:]))
+        def measure(missing: list[int]) -> Iterator[Arrays]:
+            found = case.retrainer.rows([removed[at] for at in missing if at])
+            control = next(found)
+            for at in missing:
+                quality = self.facts.measure(next(found) if at else control)._asdict()
+                yield {name: np.array(it) for name, it in quality.items() if it is not None}
 
-        after, done = iter(outcomes.jobs), []
+        stored = self.trained.store.get_many(keys, measure, self.events)
+        control, *without = (
+            HeldOutQuality(float(it["value"]), float(it["mrr"]) if "mrr" in it else None)
+            for it in stored
+        )
+        after, done = iter(without), []
         for group, ids in zip(groups, sets, strict=True):
             if len(ids) < self.data.n_facts:
                 found = next(after)
-                fall = float((margins(outcomes.control) - margins(found)).mean())
-                mrr = None if rated else float((1 / found["rank"][:n]).mean())
-                group = replace(group, actual=fall, mrr=mrr)
+                group = replace(group, actual=control.value - found.value, mrr=found.mrr)
             done.append(group)
+        self.n_retrainings = len({*keys})
         return done
+
+
+def _probability_goal(scored: ScoredPrediction) -> Goal:
+    """The probability among new answers, by the log-odds: p (1 - p) is its derivative."""
+    aim = Aim("new_probability")
+    probability = 1 / (1 + float(np.exp(-log_odds(scored, aim))))
+    return Goal(scored, aim, probability * (1 - probability))

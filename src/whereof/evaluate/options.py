@@ -222,15 +222,27 @@ class AuditOptions(Settings):
         "Audit",
         "loss-without self-influence loss score degree",
     )
+    ranking_method: str | None = choice(
+        None,
+        "how to estimate what the model says of a fact without that fact  [default: rollback, if "
+        "the run has a trace]",
+        "Audit",
+        "rollback unrolled",
+    )
     method: str | None = choice(
         None,
         "how to estimate influence on held-out facts  [default: as in explain]",
         "Audit",
-        registry=registry.METHODS,
+        "rollback unrolled",
     )
     split: str = choice("test", "split of the held-out facts", "Audit", "test valid")
-    limit: int | str = number(
-        500, "number of held-out facts, evenly spaced, or all", "Audit", 1, word="all"
+    limit: int | str | None = number(
+        None,
+        "number of held-out facts, evenly spaced, or all  [default: all if the data is small, "
+        "otherwise 500]",
+        "Audit",
+        1,
+        word="all",
     )
     by: _Words | None = choice(
         None,

@@ -33,7 +33,8 @@ class Aim:
     """The quantity that influence is measured on."""
 
     of: str
-    """probability, score or loss of the prediction; log_ratio of a contrast."""
+    """probability, score or loss of the prediction; log_ratio of a contrast; new_probability among
+    the answers that neither training nor validation gives, for methods that are linear."""
     rival: int | None = None
     """The entity that is the other answer of a contrast."""
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from whereof.data.indexes import KnownAnswers
 from whereof.errors import Interrupted
 from whereof.events import Advanced, Events
-from whereof.explain.method import Aim, Context, Method, Sets, get_method, quantity_of
+from whereof.explain.method import Aim, Goal, Method, get_method
+from whereof.models import Model
 from whereof.models.scoring import score_all
 from whereof.predict.prediction import Prediction
-from whereof.predict.scored import Standings, Trained
+from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS = 1 << 22
@@ -33,8 +34,8 @@ class OwnLosses:
     loss: Numbers
     """(n_facts,) -log of the probability of its answer; the squared error of a rating.
 
-    By rollback, without the answers that other training facts give to the same question: what is
-    true as well says nothing against a fact."""
+    It is compared with answers that no other training fact gives to the same question: what is true
+    as well says nothing against a fact. A linear method leaves out validation facts too."""
     without: Numbers
     """(n_facts,) an estimate of its loss if it had not been trained on."""
     score: Numbers
@@ -58,18 +59,16 @@ RANKINGS: dict[str, Callable[[OwnLosses], Numbers]] = {
 
 
 def find_own_losses(trained: Trained, method: str, events: Events) -> OwnLosses:
-    """The losses of all training facts, and without each by a method that has a loss without it."""
+    """The losses of all training facts, and without each: by rollback, or by a linear method."""
     ids, estimator = np.arange(trained.dataset.n_facts), get_method(method)
     estimator.check(trained)
-    # Other methods estimate the loss among all answers.
-    known = _known(trained) if "trace" in estimator.needs else ()
+    known = _known(trained)
     loss, score = _own(trained, ids, known, events, rolled_back=False)
-    bounds = trained.adjacency.entity_bounds
-    ends = np.diff(bounds)[trained.dataset.train[:, [SUBJECT, OBJECT]]]
+    ends = np.diff(trained.adjacency.entity_bounds)[trained.dataset.train[:, [SUBJECT, OBJECT]]]
     if "trace" in estimator.needs:
         without = _own(trained, ids, known, events, rolled_back=True)[0]
     else:
-        without = _losses_without(trained, estimator, events)
+        loss, without = _sweep(trained, estimator, events)
     return OwnLosses(loss, without, score, ends.min(axis=1).astype(np.float64))
 
 
@@ -83,7 +82,7 @@ def _own(
 ) -> tuple[Numbers, Numbers]:
     """(n_facts,) loss and score of each fact, with all facts or with its own trace subtracted.
 
-    known: answers to leave out; empty for none.
+    known: answers to leave out.
     """
     losses, scores = np.zeros(len(ids)), np.zeros(len(ids))
     n_candidates = 1 if trained.config.rated else trained.dataset.n_entities
@@ -117,12 +116,11 @@ def _own_block(
             losses += (own - data.ratings.train[ids]) ** 2
             continue
         rows = trained.scorer.entity_rows[candidates.start : candidates.stop]
-        found = _score_candidates(local.queries(each, each), rows, trained)
+        found = score_candidates(local.queries(each, each), rows, trained.scorer.model)
         inside = (given >= candidates.start) & (given < candidates.stop)
         loops = local.fact_scores(_triples(each, each))
         found[each[inside], given[inside] - candidates.start] = loops[inside]
-        if known:
-            _leave_out(found, known[number], given, facts[:, RELATION], candidates.start)
+        _leave_out(found, known[number], given, facts[:, RELATION], candidates.start)
         found[each, target - candidates.start] = own
         top = found.max(axis=1)
         sums = np.exp(found - top[:, None]).sum(axis=1, dtype=np.float64)
@@ -173,9 +171,8 @@ def _rows(
     return subject, relation, object_, inverse
 
 
-def _score_candidates(queries: Rows, rows: Rows, trained: Trained) -> Rows:
+def score_candidates(queries: Rows, rows: Rows, model: Model) -> Rows:
     """(n, n_candidates) scores of the candidates' rows by every query."""
-    model = trained.scorer.model
     if model.match == "dot":  # a matrix product, which is faster than the exact sums
         width = rows.shape[1]
         found = queries[:, :width] @ rows.T + queries[:, width:].sum(axis=1, keepdims=True)
@@ -184,51 +181,40 @@ def _score_candidates(queries: Rows, rows: Rows, trained: Trained) -> Rows:
     return score_all(model, queries.astype(np.float64), rows, spans)
 
 
-def _losses_without(trained: Trained, method: Method, events: Events) -> Numbers:
-    """(n_facts,) the loss of each fact without itself, by any method that removes groups.
+def _sweep(trained: Trained, method: Method, events: Events) -> tuple[Numbers, Numbers]:
+    """(n_facts,) loss of each fact, and that without itself, by a method that is linear.
 
     With inverse relations, means of both sides.
     """
-    data, found = trained.dataset, np.zeros(trained.dataset.n_facts)
+    data, aim = trained.dataset, Aim("score" if trained.config.rated else "new_probability")
     facts, sides = data.train.tolist(), ("object", "subject")[: 1 + trained.config.inverse]
-    n_done, n_all = 0, len(facts) * len(sides)
+    found, n_done, n_all = np.zeros((2, len(facts))), 0, len(facts) * len(sides)
     for asks in sides:
         for start in range(0, len(facts), _TOGETHER):
             ids = np.arange(start, min(start + _TOGETHER, len(facts)))
-            predictions = [Prediction(s, r, o, asks) for s, r, o in facts[start : start + len(ids)]]
-            standings = _stand_without(trained, method, predictions, ids, events)
+            asked = (Prediction(s, r, o, asks) for s, r, o in facts[start : start + len(ids)])
+            scored = [*map(trained.score, asked)]
+            totals = method.total(trained, [[Goal(it, aim)] for it in scored], events).sums
+            falls = totals[np.arange(len(ids)), ids]
             if trained.config.rated:
                 assert data.ratings is not None
-                losses = (standings["score"] - data.ratings.train[ids]) ** 2
+                errors = [it.scores[it.place] for it in scored] - data.ratings.train[ids]
+                found[:, ids] += np.square([errors, errors - falls])
             else:
-                losses = -quantity_of("loss", standings[:, None], sigmoid=False)
-            found[ids] += losses / len(sides)
+                odds = np.array([_log_odds(it) for it in scored])
+                found[:, ids] += np.logaddexp(0, [-odds, falls - odds]) / len(sides)
             n_done += len(ids)
             tell(events, n_done, n_all, "facts, without themselves")
-    return found
+    return found[0], found[1]
 
 
-def _stand_without(
-    trained: Trained,
-    method: Method,
-    predictions: list[Prediction],
-    ids: FactIds,
-    events: Events,
-) -> Standings:
-    """(n,) the standing of each prediction without the fact at the same position.
-
-    What the method prepares is not stored: nobody asks for it again.
-    """
-    scored = [trained.score(prediction) for prediction in predictions]
-    context = Context(Aim.of_options(scored[0]))
-    prepared, found = method.prepare(trained, predictions, events, context), []
-    for place, each in enumerate(scored):
-        own = prepared
-        if method.prepares == "predictions":
-            own = {name: array[place] for name, array in prepared.items()}
-        sets = Sets.each(ids[place : place + 1])
-        found.append(method.remove(each, sets, replace(context, prepared=own)).standings)
-    return np.concatenate(found)
+def _log_odds(scored: ScoredPrediction) -> float:
+    """log p / (1 - p) of the answer among new answers; infinite if there is no other."""
+    rivals = np.delete(scored.contenders, scored.place)
+    top = rivals.max(initial=-np.inf)
+    if top == -np.inf:
+        return np.inf
+    return float(scored.plain_scores[scored.place] - top - np.log(np.exp(rivals - top).sum()))
 
 
 def tell(events: Events, n_done: int, n_total: int, noun: str) -> None:

@@ -36,8 +36,11 @@ def audit_words(audit: Audit) -> Iterator[str]:
     """What the audit found, in a few sentences."""
     held_out, checked = audit.held_out, audit.consistency
     if held_out is not None:
-        of = f"{count(held_out.n_predictions, 'prediction')} of the {SPLITS[held_out.split]} set"
-        yield f"The model gets {held_out.n_wrong:,} of {of} wrong."
+        asked = count(held_out.n_predictions, "prediction")
+        among = count(held_out.n_all, "fact")
+        some = "all" if held_out.n_facts == held_out.n_all else f"{held_out.n_facts:,} of"
+        yield f"The model gets {held_out.n_wrong:,} of {asked} wrong, for {some} {among} of the"
+        yield f"{SPLITS[held_out.split]} set."
     if audit.n_idle:
         yield f"{count(audit.n_idle, 'fact')} support none of them, as estimated."
     elif audit.n_idle == 0:
@@ -86,8 +89,8 @@ def audit_parts(audit: Audit, link: Link | None = None) -> Iterator[html.Part]:
     yield "marked", checked if audit.verified else "Influences are", "estimates"
     for table in audit_tables(audit, most=25, link=link or (lambda _: "")):
         yield "titled", table, table.name
-    took = f"In {seconds(audit.seconds)}; suspicion by {audit.ranking_method}, influence by "
-    yield "paragraphs", [*audit.notes, f"{took}{audit.method}."], "quiet"
+    took = f"In {seconds(audit.seconds)}; {_methods_of(audit)}."
+    yield "paragraphs", [*audit.notes, took], "quiet"
 
 
 def audit_file(audit: Audit) -> str:
@@ -100,16 +103,22 @@ def show_audit(out: Console, audit: Audit) -> None:
     show(out, " ".join(audit_words(audit)))
     for table in audit_tables(audit, most=20):
         show(out, heading(table.title), replace(table, title=""))
-    effort = f"in {seconds(audit.seconds)}; suspicion by {audit.ranking_method}, "
-    effort += f"influence by {audit.method}"
+    effort = f"in {seconds(audit.seconds)}; {_methods_of(audit)}"
     if audit.n_retrainings:
         effort = f"{count(audit.n_retrainings, 'retraining')}, {effort}"
     if audit.verified:
         said = "Columns named actual are measured by retraining; other influences are estimates."
     else:
         said = "The numbers are estimates, not confirmed by retraining."
-    more = ["--verify"] * (not audit.verified) + ["--limit all", "--json"]
+    part = audit.held_out is not None and audit.held_out.n_facts < audit.held_out.n_all
+    more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + ["--json"]
     show(out, "", *audit.notes, effort, said, f"next: {', '.join(more)}")
+
+
+def _methods_of(audit: Audit) -> str:
+    """The methods behind the numbers of an audit."""
+    said = f"suspicion by {audit.ranking_method}, influence of facts by {audit.method}"
+    return f"{said} and of groups by {audit.group_method}"
 
 
 def audit_html(audit: Audit) -> str:
@@ -158,23 +167,33 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
 
 
 def _groups(audit: Audit, link: Link | None) -> Iterator[Table]:
+    rated = audit.held_out is not None and audit.held_out.mrr is None
+    unit = "signed" if rated else "points"
     for kind, title in _KINDS.items():
         groups = [group for group in audit.groups if group.kind == kind]
-        yield _group_table(kind, f"{title}: what if they were dropped?", groups, link)
+        yield _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)
     title = "Without the listed facts, all together"
-    yield _group_table("verified", title, audit.verified, None)
+    yield _group_table("verified", title, audit.verified, unit, None)
 
 
-def _group_table(name: str, title: str, groups: Sequence[AuditedGroup], link: Link | None) -> Table:
+def _group_table(
+    name: str, title: str, groups: Sequence[AuditedGroup], unit: str, link: Link | None
+) -> Table:
     cells = [Cell(group.label, link=link(group) if link else "") for group in groups]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("name", name if name in _KINDS else "facts"), cells),
         (Column("n_facts", "facts", "count"), [group.n_facts for group in groups]),
-        (Column("influence", "estimated influence", "signed"), [it.influence for it in groups]),
-        (Column("actual", "actual influence", "signed"), [group.actual for group in groups]),
+        (Column("influence", "estimated influence", unit), [it.influence for it in groups]),
+        (Column("actual", "actual influence", unit), [group.actual for group in groups]),
         (Column("mrr", "MRR without", "percent"), [group.mrr for group in groups]),
     ]
-    note = "Influence: the mean margin with all facts minus the one without them; positive helps."
+    what = "the mean error without them minus the one with all facts"
+    if unit == "points":
+        what = (
+            "the mean probability of the true answers, among new answers, with all facts minus "
+            "the one without them"
+        )
+    note = f"Influence: {what}; positive helps."
     return Table.by_columns(name, title, columns, note=note)
 
 

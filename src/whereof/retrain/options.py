@@ -68,8 +68,12 @@ class UpdateOptions(Settings):
     """How training continues with new facts. Values are checked on creation."""
 
     epochs: int = number(5, "number of passes over the new facts", "Update", 1)
-    replay: float = number(
-        3.0, "number of earlier facts per new fact in each epoch, drawn at random", "Update", 0
+    replay: float | None = number(
+        None,
+        "number of earlier facts per new fact in each epoch, drawn at random  [default: 3; with "
+        "new entities, at least 5,000 facts in total]",
+        "Update",
+        0,
     )
     compare: bool = choice(
         False, "also train from scratch on all facts, and compare quality and time", "Update"
@@ -81,13 +85,14 @@ class UpdateOptions(Settings):
         None, "columns of a fact, by name or number: head,relation,tail or 1,2,3", "Data"
     )
     header: bool | None = choice(None, "line 1 names the columns  [default: detected]", "Data")
+    rating: str | None = choice(None, "column with ratings, by name or number", "Data")
     source: str | None = choice(None, "column with the source of a fact, by name or number", "Data")
     weight: str | None = choice(None, "column with the weight of a fact, by name or number", "Data")
 
     @property
     def reading(self) -> dict[str, Any]:
         """The options that say how to read the new facts."""
-        names = ("format", "columns", "header", "source", "weight")
+        names = ("format", "columns", "header", "rating", "source", "weight")
         given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -20,8 +20,17 @@ from whereof.training.fit import MakeTrainer
 from whereof.training.problem import Problem
 from whereof.training.results import Progress
 from whereof.training.trainer import Trainer, Training
+from whereof.units import percent
 
 State = Mapping[str, NDArray[Any]]
+
+_REPLAY = 3.0
+"""Number of earlier facts per new fact in each epoch."""
+_LEAST_REPLAYED = 5_000
+"""The least number of them with new entities: a new entity must also learn that it is not the
+answer to earlier questions."""
+_WORSE = 0.02
+"""The fall of the MRR that a user should hear of."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +78,8 @@ class Updated:
         return str(render("updated-words", self))
 
 
-def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> TrainConfig:
-    """The config of the updated run: that of the run, with one more phase."""
-    problem, data = recipe.problem, extended.dataset
-    config, n_added = problem.config, data.n_facts - len(problem.facts)
+def check_updatable(config: TrainConfig) -> None:
+    """Refuse a run that cannot be updated."""
     if config.rated:
         raise WhereofError("a run that learned ratings cannot be updated; train again on all facts")
     if config.optimizer == "adam" and config.schedule != "constant":
@@ -80,10 +87,19 @@ def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> T
             f"a run with optimizer adam and schedule {config.schedule} cannot be updated; "
             "train again on all facts"
         )
+
+
+def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> TrainConfig:
+    """The config of the updated run: that of the run, with one more phase."""
+    problem, data = recipe.problem, extended.dataset
+    config, n_added = problem.config, data.n_facts - len(problem.facts)
     if not n_added:
         raise WhereofError("all of the new facts are in the run already; nothing to update")
     earlier = problem.calendar.phases or (_phase_of(problem, recipe.n_facts),)
-    n_replayed = min(round(options.replay * n_added), len(problem.facts))
+    wanted = round((_REPLAY if options.replay is None else options.replay) * n_added)
+    if options.replay is None and data.n_entities > problem.n_entities:
+        wanted = max(wanted, _LEAST_REPLAYED)
+    n_replayed = min(wanted, len(problem.facts))
     n_trained = options.epochs * (n_added + n_replayed)
     sizes = data.n_facts, data.n_entities, data.n_relations
     n_epochs = problem.calendar.n_epochs(recipe.n_facts) + options.epochs
@@ -139,6 +155,17 @@ def replay_state(recipe: Recipe, rows: Any, events: Events) -> State:
             "unlearned facts, or because this is another processor; train from scratch on all facts"
         )
     return trainer.snapshot()
+
+
+def fall_note(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+    """A sentence if the MRR of held-out facts fell; metrics: of the run and the updated run."""
+    for split in ("test", "valid"):
+        old, new = ((it.get(split) or {}).get("mrr") for it in (before, after))
+        if old is not None and new is not None:
+            change = f"the MRR of the split {split} fell from {percent(old)} to {percent(new)}"
+            remedy = "choose a larger --replay, or train again on all facts"
+            return f"{change}; {remedy}" if old - new > _WORSE else None
+    return None
 
 
 def counts_of(before: Dataset, extended: Extended) -> dict[str, int]:

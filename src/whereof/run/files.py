@@ -7,7 +7,7 @@ import mmap
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import IO, Any
@@ -359,10 +359,12 @@ class Store:
     def get_many(
         self,
         keys: Sequence[str],
-        make: Callable[[list[int]], list[Arrays]],
+        make: Callable[[list[int]], Iterable[Arrays]],
         events: Events | None = None,
     ) -> list[Arrays]:
         """The arrays of each key; make: computes those at some positions, which are missing.
+
+        Each is stored as soon as it is there.
 
         events: may stop it while another thread computes.
         """

@@ -191,7 +191,7 @@ class AuditTask(_Task):
     ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None = None
     method: Word | None = None
     split: Literal["test", "valid"] = "test"
-    limit: Annotated[int, Field(ge=1, le=limits.FACTS)] = 200
+    limit: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
     top: Annotated[int, Field(ge=1, le=limits.NAMES)] = 10
     verify: bool = False
 
@@ -201,7 +201,7 @@ class AuditTask(_Task):
         return get_method(method).trainings(run.dataset.n_facts, 2) + n_groups
 
     def work(self, run: Run, events: Events) -> Any:
-        return run.audit(events=events, **{"limit": self.limit} | self.options())
+        return run.audit(events=events, **self.options())
 
 
 Task = Annotated[

@@ -183,7 +183,8 @@ class Problem:
 
     def _draw(self, n_later: int) -> Draw:
         """How negatives are drawn without the last entities, which come later."""
-        ranges = (range(rows.start, rows.stop - n_later) for rows in self._sources)
+        stop = self.n_entities - n_later
+        ranges = (range(rows.start, min(rows.stop, stop)) for rows in self._sources)
         objects, subjects = ((rows.start, len(rows), self._n_negatives(rows)) for rows in ranges)
         return Draw(
             seed=np.uint64(self.config.seed),

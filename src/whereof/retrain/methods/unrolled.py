@@ -29,6 +29,7 @@ Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
 _TRAININGS, _MORE = 20.0, 0.1
 """The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
 further prediction adds."""
+_PROBABILITY = Aim("probability")
 _GIGABYTE = 1 << 30
 _CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
 
@@ -75,7 +76,7 @@ class Unrolled(Method):
         n_rivals = max(map(len, rivals))
         for each, others in zip(scored, rivals, strict=True):  # an answer never loses to itself
             others += [each.target] * (n_rivals - len(others))
-        aims = [Aim("probability")]
+        aims = [_PROBABILITY]
         if not _is_standing(scored[0], context.aim):
             aims.append(context.aim)
         columns = [
@@ -150,7 +151,7 @@ class Unrolled(Method):
         if aim.of == "loss" and scored.trained.config.loss == "sigmoid":
             score = scored.plain_scores[scored.place]
             return np.asarray(np.logaddexp(0, falls - score) - np.logaddexp(0, -score))
-        odds = log_odds(scored)
+        odds = log_odds(scored, aim)
         if aim.of == "loss":
             return np.asarray(np.logaddexp(0, falls - odds) - np.logaddexp(0, -odds))
         return np.asarray(1 / (1 + np.exp(-odds)) - 1 / (1 + np.exp(falls - odds)))
@@ -177,15 +178,23 @@ def quantity_slopes(scored: ScoredPrediction, aim: Aim) -> Numbers:
     elif not (
         is_linear(scored, aim) or (aim.of == "loss" and scored.trained.config.loss == "sigmoid")
     ):
-        others = np.delete(scored.plain_scores, place)
-        shares = np.exp(others - others.max())
+        others = _others(scored, aim)
+        if (top := others.max(initial=-np.inf)) == -np.inf:  # nothing to compare with
+            return np.zeros_like(slopes)
+        shares = np.exp(others - top)
         slopes -= np.insert(shares / shares.sum(), place, 0.0)
     return slopes
 
 
-def log_odds(scored: ScoredPrediction) -> float:
+def _others(scored: ScoredPrediction, aim: Aim) -> Numbers:
+    """The plain scores of the answers that the prediction is compared with."""
+    among_new = aim.of == "new_probability"
+    return np.delete(scored.contenders if among_new else scored.plain_scores, scored.place)
+
+
+def log_odds(scored: ScoredPrediction, aim: Aim = _PROBABILITY) -> float:
     """log p / (1 - p) of the answer."""
-    others = np.delete(scored.plain_scores, scored.place)
+    others = _others(scored, aim)
     top = others.max()
     return float(scored.plain_scores[scored.place] - top - np.log(np.exp(others - top).sum()))
 
@@ -222,7 +231,7 @@ def _sweep_to_scale(
     if context.sweep_epochs is not None:
         return _sweep(trained, columns, events, context)
     sample = [] if key in trained.store else draw_sample(trained)
-    more = [[(each, quantity_slopes(each, Aim("probability")))] for each in sample]
+    more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
     found, differs = _sweep(trained, [*columns, *more], events, context)
     found, drawn = np.split(found, [len(columns)])
 
