@@ -15,7 +15,7 @@ from trained import train
 import whereof
 from whereof.errors import Interrupted
 from whereof.retrain.journal import open_journal
-from whereof.run.files import describe, digest
+from whereof.run.files import Store, describe, digest
 from whereof.run.folder import Manifest
 
 
@@ -220,3 +220,30 @@ def test_no_flipped_bit_in_unfinished_work_becomes_a_figure(run: Path, tmp_path:
             continue
         assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
         out.unlink()
+
+
+PREPARED = {
+    "ids of rivals": lambda it: it | {"rivals": it["rivals"] + 10**6},
+    "negative ids": lambda it: it | {"rivals": -it["rivals"] - 1},
+    "fewer facts": lambda it: it | {"changes": it["changes"][:, :5]},
+    "fewer columns": lambda it: it | {"changes": it["changes"][:1]},
+    "NaN": lambda it: it | {"changes": it["changes"] * np.nan},
+    "text": lambda it: it | {"changes": np.array("much")},
+    "no changes": lambda it: {"rivals": it["rivals"]},
+    "nothing": lambda it: {"x": np.zeros(0)},
+}
+
+
+@pytest.mark.parametrize("craft", PREPARED.values(), ids=PREPARED)
+def test_crafted_arrays_of_a_method_are_computed_again(
+    run: Path, craft: Callable[[Any], Any]
+) -> None:
+    asked: Any = ("egypt", "embassy", "usa")
+    wanted = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
+    store = Store(run)
+    for file in run.glob("prepared/*.npz"):
+        arrays = store._read(file.stem)
+        assert arrays is not None
+        store._write(file.stem, craft(arrays) if "changes" in arrays else {"scale": np.array("x")})
+    found = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
+    assert found | {"seconds": 0} == wanted | {"seconds": 0}

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import io
 import json
 import mmap
 import os
@@ -11,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import IO, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ except ImportError:  # Windows has no such locks: there, two processes are not k
 MANIFEST = "manifest.json"
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name."""
+Fits = Callable[[Arrays], bool]
+"""Whether arrays that were read have the names, shapes, types and values that they should have."""
 
 
 @contextlib.contextmanager
@@ -332,14 +334,27 @@ def find_evaluations(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))
 
 
+def like(**kinds: tuple[tuple[int, ...], str]) -> Fits:
+    """Whether arrays have these names, shapes and types, and are finite."""
+
+    def fits(arrays: Arrays) -> bool:
+        found = {name: (array.shape, str(array.dtype)) for name, array in arrays.items()}
+        return found == kinds and all(np.isfinite(array).all() for array in arrays.values())
+
+    return fits
+
+
 _LOOK_SECONDS = 0.1
 """How often someone who waits asks whether to stop."""
+_SEAL = 32
+"""The bytes of a SHA-256 checksum."""
 
 
 class Store:
     """Arrays that take long to compute, by key: the last ones in memory, all in the run's folder.
 
-    Of several threads, one computes at a time.
+    Of several threads, one computes at a time. A file begins with its checksum. What cannot be
+    read, or does not fit, is computed again.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -352,25 +367,28 @@ class Store:
         self._owner = self._owner or owner
         return self._owner is owner
 
-    def get(self, key: str, make: Callable[[], Arrays], events: Events | None = None) -> Arrays:
+    def get(
+        self, key: str, make: Callable[[], Arrays], fits: Fits, events: Events | None = None
+    ) -> Arrays:
         """The arrays of a key, computed on first use."""
-        return self.get_many([key], lambda _: [make()], events)[0]
+        return self.get_many([key], lambda _: [make()], [fits], events)[0]
 
     def get_many(
         self,
         keys: Sequence[str],
         make: Callable[[list[int]], list[Arrays]],
+        fits: Sequence[Fits],
         events: Events | None = None,
     ) -> list[Arrays]:
         """The arrays of each key; make: computes those at some positions, which are missing.
 
-        events: may stop it while another thread computes.
+        fits: one for each key. events: may stop it while another thread computes.
         """
-        found = self._look_up(keys)
+        found = self._look_up(keys, fits)
         if None in found.values():
             # Those who only read do not wait for what is being computed.
             with self._turn(events or Events()):
-                found = self._look_up(keys)
+                found = self._look_up(keys, fits)
                 missing = [at for at, key in enumerate(keys) if found[key] is None]
                 for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
                     found[keys[at]] = arrays
@@ -379,9 +397,23 @@ class Store:
         self._last = known
         return [known[key] for key in keys]
 
+    def find(self, key: str, fits: Fits) -> Arrays | None:
+        """The arrays of a key; None if they are not known."""
+        if key in self._last:
+            return self._last[key]
+        found: Arrays | None = self._read(key)
+        return found if found is not None and fits(found) else None
+
     def __contains__(self, key: str) -> bool:
         """Whether the arrays of a key are known; of a file, only the table of contents is read."""
-        return key in self._last or bool(self._read(key, list))
+        path = self._path(key)
+        if key in self._last or path is None:
+            return key in self._last
+        with contextlib.suppress(Exception), path.open("rb") as stream:  # as in _read
+            stream.seek(_SEAL)
+            with np.load(stream) as file:
+                return bool(list(file))
+        return False
 
     @contextlib.contextmanager
     def _turn(self, events: Events) -> Iterator[None]:
@@ -394,24 +426,29 @@ class Store:
         finally:
             self._lock.release()
 
-    def _look_up(self, keys: Sequence[str]) -> dict[str, Arrays | None]:
-        last = self._last
-        return {key: last.get(key) or self._read(key) for key in keys}
+    def _look_up(self, keys: Sequence[str], fits: Sequence[Fits]) -> dict[str, Arrays | None]:
+        return {key: self.find(key, its) for key, its in zip(keys, fits, strict=True)}
 
-    def _read(self, key: str, part: Callable[[Any], Any] = dict) -> Any:
-        """A part of the file of a key: all its arrays; None if it cannot be read."""
-        if self._folder is None:
-            return None
-        path = self._folder / "prepared" / f"{key}.npz"
-        unreadable = OSError, ValueError, KeyError, BadZipFile
-        with contextlib.suppress(*unreadable), path.open("rb") as stream, np.load(stream) as file:
-            return part(file)
+    def _path(self, key: str) -> Path | None:
+        return self._folder and self._folder / "prepared" / f"{key}.npz"
+
+    def _read(self, key: str) -> Arrays | None:
+        """The arrays in the file of a key; None if it is missing, truncated or altered."""
+        path = self._path(key)
+        # A damaged file can raise nearly anything.
+        with contextlib.suppress(Exception):
+            content = memoryview(path.read_bytes() if path else b"")
+            if content[:_SEAL] == hashlib.sha256(content[_SEAL:]).digest():
+                with np.load(io.BytesIO(content[_SEAL:])) as file:
+                    return dict(file)
         return None
 
     def _write(self, key: str, arrays: Arrays) -> None:
-        if self._folder is None:
+        if (path := self._path(key)) is None:
             return
-        path = self._folder / "prepared" / f"{key}.npz"
         # A folder that cannot be written keeps nothing.
-        with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as stream:
-            np.savez(stream, **dict(arrays))  # type: ignore[arg-type]
+        with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as file:
+            content = io.BytesIO()
+            np.savez(content, **dict(arrays))  # type: ignore[arg-type]
+            file.write(hashlib.sha256(content.getbuffer()).digest())
+            file.write(content.getbuffer())
