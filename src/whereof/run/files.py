@@ -1,11 +1,14 @@
 """Files of a run: written completely or not at all, and checked; and results that it stores."""
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
 import mmap
 import os
+import platform
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,11 +61,27 @@ def check_free(path: Path, *, force: bool, inputs: Sequence[Path] = ()) -> None:
     if any(each.exists() and path.samefile(each) for each in inputs):
         raise WhereofError(f"{path} is read by this command; choose another file for the output")
     found = path.resolve()
-    for parent in found.parents[:2]:
-        if (parent / MANIFEST).is_file():
-            listed = read_json(parent / MANIFEST).get("files", ())
-            if found.relative_to(parent).as_posix() in (MANIFEST, *listed):
-                raise WhereofError(f"{path} belongs to the run {parent}; choose another file")
+    for parent in found.parents:
+        if _belongs_to_run(found.relative_to(parent), parent / MANIFEST):
+            raise WhereofError(f"{path} belongs to the run {parent}; choose another file")
+
+
+def _belongs_to_run(file: Path, manifest: Path) -> bool:
+    """Whether a file is part of the run with this manifest; those of other programs are ignored.
+
+    Beside the manifest, files that the run does not know may stand, such as a report.
+    """
+    if not manifest.is_file():
+        return False
+    try:
+        values = read_json(manifest)
+    except WhereofError:
+        return False
+    if not isinstance(values, dict) or not {"whereof", "whence"} & values.keys():
+        return False
+    listed = values.get("files")
+    known = {MANIFEST, "reliability.json", *(listed if isinstance(listed, dict) else ())}
+    return len(file.parts) > 1 or file.name.startswith(".") or file.name in known
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
@@ -80,7 +99,8 @@ def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Itera
     replaced passes on its permissions.
     """
     path = path.resolve() if path.is_symlink() else path
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    draft = draft_name(path)
+    _remove_drafts(path.parent)
     parents = path.absolute().parents
     try:
         with writing_to(path):
@@ -95,9 +115,57 @@ def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Itera
             for parent in parents[: n_new + 1] if durable else ():
                 sync_names(parent)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            draft.unlink()
+        _remove(draft)
+
+
+def draft_name(path: Path) -> Path:
+    """A hidden name beside a path. It says which process uses it: others leave it alone."""
+    return path.with_name(f".{path.name}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+@functools.cache
+def _machine() -> str:
+    """A digest of the machine, or of the container: process ids mean something only there."""
+    about = platform.node()
+    with contextlib.suppress(OSError):
+        about += str(Path("/proc/self/ns/pid").readlink())
+    return hashlib.blake2b(about.encode(), digest_size=4).hexdigest()
+
+
+_DRAFT = re.compile(r"\..+-([0-9a-f]{8})-([0-9]+)-[0-9a-f]{8}")
+_tidied: set[Path] = set()
+"""Folders without drafts of processes that were killed."""
+
+
+def _remove_drafts(folder: Path) -> None:
+    """Remove drafts of processes that were killed; each process looks once into a folder."""
+    folder = folder.absolute()
+    if folder in _tidied or os.name != "posix":  # Windows cannot say whether a process lives
+        return
+    _tidied.add(folder)
+    with contextlib.suppress(OSError):
+        for each in folder.iterdir():
+            found = _DRAFT.fullmatch(each.name)
+            if found and found[1] == _machine() and not _lives(int(found[2])):
+                _remove(each)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process of this machine is running."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it belongs to somebody else
+        return True
+    return True
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there and may be removed."""
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def sync(path: Path) -> None:
