@@ -191,6 +191,8 @@ def _find_fault(data: bytes) -> tuple[int, str]:
 
 def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[TextRow]:
     """The rows of a block that are not blank, one by one."""
+    if not block.data.strip(b" \r\n"):  # a small gzip file may hold millions of blank lines
+        return
     if not comma:
         for number, line in enumerate(block.lines(), block.line):
             # A line of TABs has empty cells, which are an error.
