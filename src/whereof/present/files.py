@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,7 +44,9 @@ Document = Mapping[str, Any]
 Write = Callable[[Document], None]
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
-_FORMULA: Final = ("=", "+", "@", "\t", "\r")
+_FORMULA: Final = re.compile(r"[=+@\t\r]|-(?![\d.]+\Z)")
+"""How a text begins that a spreadsheet would run; a negative number is none."""
+_NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
@@ -123,7 +126,7 @@ def _cell(value: Any, *, clean: bool) -> Any:
         return value
     if clean:
         return value.translate(_ENDS_A_CELL)
-    return f"'{value}" if value.startswith(_FORMULA) else value
+    return f"'{value}" if _FORMULA.match(value) else value
 
 
 class _LineFeeds:
@@ -380,7 +383,13 @@ def write_explanation(path: Path, explanation: Explanation, force: bool) -> None
 
     def graphml(file: TextIO) -> Write:
         lines = need("networkx", "networkx", "writing GraphML").generate_graphml
-        return lambda _: file.writelines(f"{line}\n" for line in lines(explanation.to_networkx()))
+
+        def write(_: Document) -> None:
+            # XML has no way to write control characters: they appear as \x1b.
+            for line in lines(explanation.to_networkx()):
+                print(_NOT_XML.sub(lambda found: ascii(found[0])[1:-1], line), file=file)
+
+        return write
 
     check_explanation_file(path, force=force)
     layout = replace(_EXPLANATIONS, others={".graphml": graphml, **_EXPLANATIONS.others})
