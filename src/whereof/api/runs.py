@@ -23,6 +23,7 @@ from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
 from whereof.run.folder import Manifest
 from whereof.run.writer import RunWriter
+from whereof.settings import checked
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.defaults import asks_for_objects, choose_config
 
@@ -42,6 +43,7 @@ _MEASURED_SHARE, _LEAST_SECONDS = 0.1, 0.5
 """The share of the training time for measuring reliability, and its least seconds."""
 
 
+@checked
 def train(
     data: Any,
     *,
@@ -125,6 +127,7 @@ def measure_reliability(run: Run, machine: MachineOptions, seconds: float, event
             found.write(run.file(""))
 
 
+@checked
 def resume(
     path: str | Path, *, events: Events | None = None, **options: Unpack[MachineKeywords]
 ) -> Run:

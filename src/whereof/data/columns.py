@@ -19,6 +19,7 @@ from whereof.data.dataset import PLACES
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
+from whereof.settings import shown
 from whereof.units import count
 
 Part: TypeAlias = Mapping[str, list[Any]]
@@ -34,7 +35,6 @@ NUMBERS: Final[Mapping[str, Any]] = {
 _EXACT: Final = 1 << 24
 """float32, the type of ratings, has every whole number up to here."""
 _LARGEST: Final = 1 << 53
-_SHOWN: Final = 60
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final = {
@@ -288,12 +288,6 @@ def checked(table: Mapping[str, Any]) -> Part | None:
 def _has_blank(names: Any) -> bool:
     empty = len(names) and pc.min(pc.binary_length(names)).as_py() == 0
     return bool(empty or pc.any(pc.utf8_is_space(names)).as_py())
-
-
-def shown(cell: Any) -> str:
-    """A cell for a message: on one line, shortened if it is long."""
-    text = " ".join(repr(cell).split("\n"))
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 def _allowed(role: str, numbers: Any) -> Any:

@@ -12,6 +12,7 @@ from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
+from whereof.settings import shown
 
 
 def read_parquet(path: Path, options: ReadOptions) -> FactTable:
@@ -58,7 +59,7 @@ def read_frame(
         sliced = hasattr(column, "__getitem__") and getattr(column, "ndim", 1) == 1
         if not sliced or isinstance(column, (str, bytes, Mapping)):
             raise WhereofError(
-                f"{where}: column {names[layout.places[role]]!r} is {columns.shown(column)}; "
+                f"{where}: column {names[layout.places[role]]!r} is {shown(column)}; "
                 "give a list or an array of cells"
             )
     lengths = [len(column) for column in table.values()]

@@ -28,6 +28,7 @@ from whereof.run import files
 from whereof.run.dataset import read_adjacency, read_dataset, write_labels
 from whereof.run.files import read_json, write_json
 from whereof.run.reliability import Reliability, read_reliability
+from whereof.settings import checked
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters, Progress
 from whereof.types import FactIds, Rows
@@ -203,6 +204,7 @@ class RunFolder:
         self.model = find_model(self.config.model)
 
     @classmethod
+    @checked
     def open(
         cls,
         path: str | Path,
