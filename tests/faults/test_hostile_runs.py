@@ -247,3 +247,40 @@ def test_crafted_arrays_of_a_method_are_computed_again(
         store._write(file.stem, craft(arrays) if "changes" in arrays else {"scale": np.array("x")})
     found = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
     assert found | {"seconds": 0} == wanted | {"seconds": 0}
+
+
+WRITTEN = (
+    *(".checked.json", ".lock", "reliability.json", "retrained", "prepared", "siblings"),
+    *("evaluations", "progress", "prepared/x.npz", "retrained/x.jsonl", "evaluations/x.json"),
+)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_run_does_not_write_through_a_link(run: Path, name: str) -> None:
+    outside = run.parent / "outside"
+    outside.write_text("mine")
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(outside)
+    with pytest.raises(whereof.WhereofError, match="is a link; replace it by a copy"):
+        use(run)
+    assert outside.read_text() == "mine"
+
+
+def test_drafts_of_documents_are_not_links(run: Path) -> None:
+    outside = run.parent / "outside"
+    outside.write_text("mine")
+    (run / "manifest.json.new").symlink_to(outside)
+    whereof.Run.open(run).add_labels({"egypt": "Egypt"})
+    assert outside.read_text() == "mine"
+    assert whereof.Run.open(run).find_labels("egypt", "embassy")["subject"] == "Egypt"
+
+
+def test_a_listed_file_may_stand_elsewhere_if_it_is_unchanged(run: Path, tmp_path: Path) -> None:
+    (run / "trace.npy").rename(tmp_path / "large.npy")
+    (run / "trace.npy").symlink_to(tmp_path / "large.npy")
+    use(run)
+    (run / "trace.npy").unlink()
+    (run / "trace.npy").symlink_to("/etc/hostname")
+    with pytest.raises(whereof.WhereofError, match=r"trace\.npy is truncated or altered"):
+        use(run)

@@ -9,6 +9,7 @@ import pytest
 from trained import train
 
 import whereof
+from whereof.run import files
 from whereof.run.files import write_text
 
 
@@ -68,6 +69,42 @@ def test_manifests_of_other_programs_protect_nothing(tmp_path: Path, text: str) 
     for name in ("manifest.json", "out.txt"):
         (tmp_path / name).write_text(text)
         write_text(tmp_path / name, text, force=True)
+
+
+class Windows:
+    """What locks of Windows do: a byte of a file belongs to one open file, until it is closed."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, int], int] = {}
+
+    def locking(self, file: int, mode: int, n_bytes: int) -> None:
+        assert (mode, n_bytes) == (self.LK_NBLCK, 1)
+        byte = os.fstat(file).st_ino, os.lseek(file, 0, os.SEEK_CUR)
+        assert byte[1] > os.fstat(file).st_size  # others can read and write the file
+        # The same number again: the file was closed, and its number was free.
+        if self._held.get(byte, file) != file and self._is_open(*byte):
+            raise PermissionError(13, "Permission denied")
+        self._held[byte] = file
+
+    def _is_open(self, inode: int, at: int) -> bool:
+        try:
+            return os.fstat(self._held[inode, at]).st_ino == inode
+        except OSError:
+            return False
+
+
+def test_windows_keeps_two_processes_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setattr(files, "msvcrt", Windows())
+    path = tmp_path / ".lock"
+    with files.lock(path):
+        assert files.is_held(path)
+        with pytest.raises(whereof.WhereofError, match="being trained by another process"):
+            files.lock(path)
+    assert not files.is_held(path)
+    files.lock(path).close()
 
 
 WRITER = """

@@ -24,8 +24,12 @@ from whereof.events import Events
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: there, two processes are not kept apart
+except ImportError:  # Windows locks parts of a file instead
     fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None  # type: ignore[assignment]
 
 MANIFEST = "manifest.json"
 Arrays = Mapping[str, NDArray[Any]]
@@ -195,14 +199,26 @@ def sync_names(folder: Path) -> None:
 def lock(path: Path, busy: str = "") -> IO[bytes]:
     """Lock a run, or other work, for this process until the returned file is closed."""
     file = path.open("ab")
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            trained = f"{path.parent} is being trained by another process; wait for it"
-            raise WhereofError(busy or trained) from None
+    try:
+        _lock(file.fileno())
+    except OSError:
+        file.close()
+        trained = f"{path.parent} is being trained by another process; wait for it"
+        raise WhereofError(busy or trained) from None
     return file
+
+
+_LOCKED_BYTE = 0x7FFFFFFE
+"""The byte of a file that Windows locks: nobody can read a locked byte, so it is one past all."""
+
+
+def _lock(file: int) -> None:
+    """Lock a file by its descriptor until it is closed; OSError if another process has it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif msvcrt is not None:
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
 
 
 def is_held(path: Path) -> bool:
@@ -257,6 +273,7 @@ def write_json(path: Path, value: Any, *, durable: bool = False) -> None:
     durable: afterwards, it also survives a power cut.
     """
     draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)  # it could be a link to somewhere else
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     draft.write_text(text + "\n", encoding="utf-8")
     if durable:

@@ -39,6 +39,8 @@ STATE = "state.safetensors"
 """What training needs to go on, see `whereof update`."""
 CHECKPOINTS = "checkpoints"
 NAME = files.MANIFEST
+_WRITTEN = (PROGRESS, CHECKPOINTS, "retrained", "prepared", "siblings", "evaluations")
+"""Folders that Whereof writes into after a run was opened."""
 _Kind = TypeVar("_Kind")
 
 
@@ -94,6 +96,7 @@ class Manifest:
             parts = PurePosixPath(name).parts
             if not parts or {*parts} & {"..", "/"} or "\\" in name or ":" in name:
                 raise WhereofError(f"{folder / NAME} names {name!r}, which is not in the run")
+        _check_links(folder)
         return manifest
 
     def check_files(self, folder: Path, *, afresh: bool = False) -> dict[str, Any]:
@@ -186,6 +189,20 @@ class RunInfo:
         shown = names[: names.index("reliability") + 1] if summary else names
         found = {name: value for name in shown if (value := getattr(self, name)) is not None}
         return found | {"reliability": self.reliability.to_dict()}
+
+
+def _check_links(folder: Path) -> None:
+    """Refuse links where Whereof writes: a crafted run could make it write to any file.
+
+    Listed files may be links, for example a trace on a larger disk: they are only read, and their
+    content has a checksum.
+    """
+    folders = [folder / name for name in _WRITTEN]
+    files_in = (each for it in folders if it.is_dir() for each in it.iterdir())
+    own = (each for each in folder.iterdir() if each.name.startswith((".", "reliability.")))
+    for each in (*folders, *own, *files_in):
+        if each.is_symlink() and each.parent.name != CHECKPOINTS:
+            raise WhereofError(f"{each} is a link; replace it by a copy of its target")
 
 
 class RunFolder:
