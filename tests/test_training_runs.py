@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import stopping
+from listening import Recorded, stopping
 from trained import FAST, outcome, train
 
 import whereof
@@ -289,3 +289,22 @@ def test_a_time_budget_that_suffices_changes_nothing(tmp_path: Path) -> None:
     assert train(tmp_path / "free").summary()["stopped"] == "epochs"
     train(tmp_path / "bound", time_budget="1h")
     assert outcome(tmp_path / "free") == outcome(tmp_path / "bound")
+
+
+@pytest.mark.parametrize(("rate", "warns"), [(0.003, False), (1e-7, True)])
+def test_a_trace_too_small_for_half_precision_is_noticed(
+    tmp_path: Path, rate: float, warns: bool
+) -> None:
+    for precision in ("float16", "float32"):
+        events = Recorded()
+        settings = {"rate": rate, "trace_precision": precision, "events": events}
+        train(tmp_path / precision, **settings)
+        assert any("too small for float16" in note for note in events.notes) == (
+            warns and precision == "float16"
+        )
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam", "adam-lazy"])
+def test_divergence_names_a_fact(tmp_path: Path, optimizer: str) -> None:
+    with pytest.raises(whereof.WhereofError, match=r"diverged in epoch \d+ .*fact \d+"):
+        train(tmp_path / "run", optimizer=optimizer, rate=1e20)

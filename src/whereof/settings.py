@@ -2,12 +2,15 @@
 
 import math
 import operator
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, replace
-from functools import cache
+from functools import cache, wraps
+from inspect import Parameter, signature
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self, get_args, get_type_hints
+from types import NoneType
+from typing import Any, Self, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from whereof.errors import WhereofError
 from whereof.registry import names, unknown
@@ -18,6 +21,8 @@ _LIMITS = {
     "below": (operator.lt, "below {}"),
     "most": (operator.le, "at most {}"),
 }
+_SHOWN = 60
+_TOO_LARGE = 1 << 63
 _WORDS = {
     int: "a whole number",
     float: "a number",
@@ -88,13 +93,14 @@ class Settings:
         fits = isinstance(value, (*types, int) if float in types else types)
         if not fits or (isinstance(value, bool) and bool not in types):
             words = " or ".join(_WORDS[kind] for kind in types if kind in _WORDS)
-            raise WhereofError(f"{name} is {value!r}; give {words}")
+            raise WhereofError(f"{name} is {shown(value)}; give {words}")
         choices = names(about["registry"]) if "registry" in about else about.get("choices")
         if choices and value is not None and value not in choices:
             raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
         limits, word = about.get("limits", {}), about.get("word")
         if value is None or value == word:
             return
+        _check_size(name, value)
         if word and (isinstance(value, str) or value < limits["least"]):
             least = limits["least"]
             raise WhereofError(f"{name} is {value!r}; give a number from {least} on, or {word}")
@@ -122,6 +128,89 @@ class Settings:
 
     def replace(self, **changes: Any) -> Self:
         return replace(self, **changes)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_FITS: Mapping[Any, Callable[[Any], bool]] = {
+    NoneType: lambda value: value is None,
+    bool: lambda value: isinstance(value, bool),
+    int: lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+    float: lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    str: lambda value: isinstance(value, str),
+    Path: lambda value: isinstance(value, os.PathLike),
+    # Arrays and columns of frames are neither sequences nor mappings.
+    Sequence: lambda value: hasattr(value, "__len__") and hasattr(value, "__iter__"),
+    Iterable: lambda value: hasattr(value, "__iter__"),
+    Mapping: lambda value: hasattr(value, "items"),
+}
+_ALLOWED = _WORDS | {Sequence: "a list", Iterable: "a list", Mapping: "a dict"}
+
+
+def checked(function: _F) -> _F:
+    """Check the arguments of a function by their annotations: a wrong one is one clear line.
+
+    Arguments with other annotations than those in `_FITS` are left to the function.
+    """
+    parameters = signature(function)
+    kinds = {name: _kinds(each) for name, each in parameters.parameters.items()}
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name, value in parameters.bind(*args, **kwargs).arguments.items():
+            if kinds[name]:
+                _check_argument(name, value, kinds[name])
+        return function(*args, **kwargs)
+
+    return cast(_F, call)
+
+
+def _kinds(parameter: Parameter) -> tuple[Any, ...]:
+    """The keys of `_FITS` that a parameter allows; empty if it allows anything else."""
+    hint = parameter.annotation
+    kinds = [get_origin(it) or it for it in get_args(hint) or [hint] if it is not Ellipsis]
+    if get_origin(hint) in _FITS:  # such as Sequence[str]
+        kinds = [get_origin(hint)]
+    plain_ones = parameter.kind is not Parameter.VAR_POSITIONAL and all(it in _FITS for it in kinds)
+    return tuple(kinds) if plain_ones else ()
+
+
+def _check_argument(name: str, value: Any, kinds: tuple[Any, ...]) -> None:
+    if not any(_FITS[kind](value) for kind in kinds):
+        words = " or ".join(dict.fromkeys(_ALLOWED[kind] for kind in kinds if kind in _ALLOWED))
+        raise WhereofError(f"{name} is {shown(value)}; give {words}")
+    _check_size(name, value)
+    if Path in kinds and isinstance(value, str | os.PathLike):
+        check_path(value)
+    elif isinstance(value, str):
+        _check_text(name, value)
+
+
+def _check_size(name: str, value: Any) -> None:
+    if isinstance(value, Integral) and abs(int(value)) >= _TOO_LARGE:
+        raise WhereofError(f"{name} is too large; choose a smaller number")
+
+
+def _check_text(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise WhereofError(f"{name} is {text!r}, which is not text; correct it") from None
+
+
+def check_path(path: Any) -> None:
+    """Raise an error if something cannot be the path of a file."""
+    try:
+        fits = b"\0" not in os.fsencode(path)
+    except (UnicodeEncodeError, TypeError):
+        fits = False
+    if not fits:
+        raise WhereofError(f"{shown(path)} is not a path; correct it")
+
+
+def shown(value: Any) -> str:
+    """A value for a message: on one line, shortened if it is long."""
+    text = " ".join(repr(value).split("\n"))
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 def seconds_of(name: str, duration: float | str, other: str = "seconds above 0") -> float:

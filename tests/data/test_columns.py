@@ -190,7 +190,13 @@ BAD = {
     "header alone": ("head,relation,tail\n", {}, ": no facts below the header"),
     "text rating": ("user,item,rating\na,x,4\nb,x,good\n", {}, ":3: rating 'good' is not a fin"),
     "nan rating": ("user,item,rating\na,x,NaN\n", {}, ":2: rating 'NaN' is not a finite number"),
-    "huge rating": ("user,item,rating\na,x,1e39\n", {}, ":2: rating '1e39' is not a finite num"),
+    "huge rating": ("user,item,rating\na,x,1e39\n", {}, ":2: rating '1e39' is too large to be"),
+    "merging rating": (
+        "user,item,rating\na,x,16777216\nb,x,16777217\n",
+        {},
+        ":3: rating '16777217' is too large to be kept exactly: whole numbers are kept up to "
+        "16,777,216; divide all ratings by one number",
+    ),
     "no rating": ("user,item,rating\na,x,\n", {}, ":2: rating '' is not a finite number"),
     "text weight": ("user,item,weight\na,x,4\nb,x,good\n", {}, ":3: weight 'good' is not a finite"),
     "nan weight": (

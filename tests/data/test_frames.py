@@ -167,6 +167,17 @@ def content(tmp_path: Path) -> bytes:
     return (tmp_path / "any.parquet").read_bytes()
 
 
+def test_names_that_are_not_utf_8_are_one_line(tmp_path: Path) -> None:
+    bounds, data = np.array([0, 1, 2], np.int32), b"a\xff"
+    names = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+    table = pa.table({"subject": names, "object": ["b", "c"]})
+    pq.write_table(table, tmp_path / "facts.parquet")
+    with pytest.raises(WhereofError, match=r"facts\.parquet: a subject is not UTF-8"):
+        read_dataset(tmp_path / "facts.parquet")
+    with pytest.raises(WhereofError, match="table: a subject is not UTF-8"):
+        read_dataset(table)
+
+
 @pytest.mark.parametrize("name", ["facts.parquet", "facts.parquet.gz"])
 def test_plain_and_packed(write: Write, content: bytes, name: str) -> None:
     path = write(name, gzip.compress(content) if name.endswith("gz") else content)

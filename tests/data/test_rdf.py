@@ -92,3 +92,10 @@ def test_a_missing_dot_is_named_with_its_own_line(
     path = write("f.nt", whole * n_before + "<http://a> <http://b> <http://d>\n" + whole * n_after)
     with pytest.raises(WhereofError, match=rf"f\.nt:{n_before + 1}: A triple must be followed"):
         read_dataset(path)
+
+
+@pytest.mark.parametrize("name", ["facts.nt", "facts.ttl"])
+def test_a_message_repeats_no_code_of_the_file(write: Write, name: str) -> None:
+    with pytest.raises(WhereofError) as caught:
+        read_dataset(write(name, FACTS + "<http://x/\x1b[2J\x07> <http://x/\x1b]0;r> \x9b .\n"))
+    assert str(caught.value).isprintable(), str(caught.value)

@@ -49,6 +49,14 @@ def test_blank_lines_are_skipped(write: Write) -> None:
     assert read_tsv(path) == [["a", "b"], ["r", "r"], ["b", "a"]]
 
 
+def test_a_gzip_file_of_blank_lines_is_empty(write: Write) -> None:
+    blank = b"\n" * (text.BLOCK + 5)
+    with pytest.raises(WhereofError, match="an empty file"):
+        read_tsv(write("facts.tsv.gz", gzip.compress(blank, 1)))
+    with pytest.raises(WhereofError, match=f"facts.tsv.gz:{len(blank) + 2}: 1 column"):
+        read_tsv(write("facts.tsv.gz", gzip.compress(blank + b"a\tb\nc\n", 1)))
+
+
 def test_names_keep_spaces_and_unusual_line_separators(write: Write) -> None:
     path = write("facts.tsv", "a b \tc\u2028d\x85e\n")
     assert read_tsv(path) == [["a b "], ["c\u2028d\x85e"]]

@@ -15,7 +15,7 @@ from trained import train
 import whereof
 from whereof.errors import Interrupted
 from whereof.retrain.journal import open_journal
-from whereof.run.files import describe, digest
+from whereof.run.files import Store, describe, digest
 from whereof.run.folder import Manifest
 
 
@@ -220,3 +220,67 @@ def test_no_flipped_bit_in_unfinished_work_becomes_a_figure(run: Path, tmp_path:
             continue
         assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
         out.unlink()
+
+
+PREPARED = {
+    "ids of rivals": lambda it: it | {"rivals": it["rivals"] + 10**6},
+    "negative ids": lambda it: it | {"rivals": -it["rivals"] - 1},
+    "fewer facts": lambda it: it | {"changes": it["changes"][:, :5]},
+    "fewer columns": lambda it: it | {"changes": it["changes"][:1]},
+    "NaN": lambda it: it | {"changes": it["changes"] * np.nan},
+    "text": lambda it: it | {"changes": np.array("much")},
+    "no changes": lambda it: {"rivals": it["rivals"]},
+    "nothing": lambda it: {"x": np.zeros(0)},
+}
+
+
+@pytest.mark.parametrize("craft", PREPARED.values(), ids=PREPARED)
+def test_crafted_arrays_of_a_method_are_computed_again(
+    run: Path, craft: Callable[[Any], Any]
+) -> None:
+    asked: Any = ("egypt", "embassy", "usa")
+    wanted = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
+    store = Store(run)
+    for file in run.glob("prepared/*.npz"):
+        arrays = store._read(file.stem)
+        assert arrays is not None
+        store._write(file.stem, craft(arrays) if "changes" in arrays else {"scale": np.array("x")})
+    found = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
+    assert found | {"seconds": 0} == wanted | {"seconds": 0}
+
+
+WRITTEN = (
+    *(".checked.json", ".lock", "reliability.json", "retrained", "prepared", "siblings"),
+    *("evaluations", "progress", "prepared/x.npz", "retrained/x.jsonl", "evaluations/x.json"),
+)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_run_does_not_write_through_a_link(run: Path, name: str) -> None:
+    outside = run.parent / "outside"
+    outside.write_text("mine")
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(outside)
+    with pytest.raises(whereof.WhereofError, match="is a link; replace it by a copy"):
+        use(run)
+    assert outside.read_text() == "mine"
+
+
+def test_drafts_of_documents_are_not_links(run: Path) -> None:
+    outside = run.parent / "outside"
+    outside.write_text("mine")
+    (run / "manifest.json.new").symlink_to(outside)
+    whereof.Run.open(run).add_labels({"egypt": "Egypt"})
+    assert outside.read_text() == "mine"
+    assert whereof.Run.open(run).find_labels("egypt", "embassy")["subject"] == "Egypt"
+
+
+def test_a_listed_file_may_stand_elsewhere_if_it_is_unchanged(run: Path, tmp_path: Path) -> None:
+    (run / "trace.npy").rename(tmp_path / "large.npy")
+    (run / "trace.npy").symlink_to(tmp_path / "large.npy")
+    use(run)
+    (run / "trace.npy").unlink()
+    (run / "trace.npy").symlink_to("/etc/hostname")
+    with pytest.raises(whereof.WhereofError, match=r"trace\.npy is truncated or altered"):
+        use(run)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from cli.helpers import whereof as command
@@ -13,7 +14,7 @@ import whereof
 
 ESCAPES = ("\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\u202e", "\x7f", "\r")
 NAMES = [f"a{code}b{number}" for number, code in enumerate(ESCAPES)]
-FORMULAS = ["=1+1", "+cmd", "@SUM(A1)", "\rlone", "plain"]
+FORMULAS = ["=1+1", "+cmd", "@SUM(A1)", "-2+3", "-2.5", "\rlone", "plain"]
 
 
 @pytest.fixture(scope="module")
@@ -66,5 +67,13 @@ def test_a_table_for_spreadsheets_runs_no_formula(run: Path, tmp_path: Path) -> 
     rows = [*csv.DictReader(io.StringIO(text, newline=""))]
     names = {row["entity"] for row in rows}
     assert len(rows) == len(opened.dataset.entities)
-    assert {"'=1+1", "'+cmd", "'@SUM(A1)", "'\rlone", "plain"} <= names
+    assert {"'=1+1", "'+cmd", "'@SUM(A1)", "'-2+3", "-2.5", "'\rlone", "plain"} <= names
     assert NAMES[-1] in names
+
+
+def test_a_graph_is_well_formed(run: Path, tmp_path: Path) -> None:
+    asked = NAMES[0], "r\x1b[1m", NAMES[1]
+    explanation = whereof.Run.open(run).explain(*asked, method="rollback")
+    explanation.to_file(tmp_path / "e.graphml")
+    nodes = {each.get("id") for each in ElementTree.parse(tmp_path / "e.graphml").iter()}
+    assert {"a\\x1b[2Jb0", "a\\x1b]0;title\\x07b1"} <= nodes

@@ -259,3 +259,17 @@ def test_a_document_is_plain(run: whereof.Run) -> None:
     fields |= {"summary", "n_retrainings", "n_known", "method", "engine", "notes", "claim"}
     assert found.keys() == fields | {"before", "predicted", "actual", "top_answers"}
     assert (found["seeds"], found["summary"]) == ([], None)
+
+
+def test_the_cost_of_further_seeds_is_told_before_they_are_trained(tmp_path: Path) -> None:
+    run = train(tmp_path / "run")
+    events = Recorded(0)
+    with pytest.raises(whereof.WhereofError):
+        run.verify(*EGYPT, seeds=100_000, events=events)
+    assert events.notes[0].startswith("99,999 runs with other seeds are trained first: about ")
+    events = Recorded()
+    run.verify(*EGYPT, seeds=2, method="random", events=events)
+    assert "a second run is trained first" in events.notes[0]
+    events = Recorded()
+    run.verify(*EGYPT, seeds=2, method="random", events=events)
+    assert not events.notes

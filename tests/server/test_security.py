@@ -1,7 +1,9 @@
 """Who may ask what: token, host names, origin and sizes; headers of every response."""
 
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from httpx import Client, Headers, get
@@ -122,6 +124,57 @@ def test_large_bodies_are_refused(client: Client) -> None:
         answer = client.post(JOBS, content=content, headers={"Content-Type": "application/json"})
         assert answer.status_code == 413
         assert answer.json() == {"message": "the request is larger than 65,536 bytes"}
+
+
+@contextmanager
+def connected(address: str, text: bytes) -> Iterator[socket.socket]:
+    """A connection that has sent some bytes."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as found:
+        found.sendall(text)
+        yield found
+
+
+START = b"POST /api/runs/nations/jobs HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def test_slow_clients_are_dropped(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.2)
+    with connected(address, START + b"Content-Length: 100\r\n\r\nab") as slow:
+        answer = slow.recv(10_000)
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"took longer than 0.2 seconds" in answer + slow.recv(10_000)
+        assert not slow.recv(100)  # closed
+    again = b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api"
+    for text in (b"", b"GET", START, again):
+        with connected(address, text) as slow:
+            answer = b"".join(iter(lambda: slow.recv(10_000), b""))  # until it is closed
+            assert answer.count(b"HTTP/1.1 200 OK") == (text == again)
+
+
+def test_fast_clients_may_stay(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.2)
+    for _ in range(5):
+        assert client.get("/api/runs").status_code == 200
+        time.sleep(0.1)
+
+
+def test_connections_are_limited(nations: whereof.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CONNECTIONS", 5)
+    with serving({"nations": nations}) as address, ExitStack() as held:
+        assert get(f"{address}/api/runs").status_code == 200
+        for _ in range(5):
+            held.enter_context(connected(address, b"GET"))
+        assert get(f"{address}/api/runs").status_code == 503
+        held.close()
+        while get(f"{address}/api/runs").status_code == 503:
+            time.sleep(0.01)
+
+
+def test_large_headers_are_refused(client: Client) -> None:
+    answer = client.get("/api/runs", headers={"X": "a" * (limits.HEADER_BYTES + 1)})
+    assert (answer.status_code, "bytes" in answer.json()["message"]) == (431, True)
+    assert client.get("/api/runs", headers={"X": "a" * 1000}).status_code == 200
 
 
 def check_headers(headers: Headers) -> None:

@@ -29,6 +29,7 @@ from whereof.retrain.options import (
 )
 from whereof.run import files
 from whereof.run.arrays import ArrayRun
+from whereof.settings import checked
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.results import Parameters
 
@@ -63,6 +64,7 @@ class Run(ArrayRun):
     """
 
     @classmethod
+    @checked
     def describe(cls, path: str | Path, *, check: bool = False) -> dict[str, Any]:
         """Describe a run folder like `info`, even if its training is not finished."""
         return cls.open(path, check=check, unfinished=True).info()
@@ -105,7 +107,7 @@ class Run(ArrayRun):
         """
         if "method" in options:
             return {**options}
-        plain = options.get("candidates") or options.get("exhaustive")
+        plain = options.get("candidates") is not None or options.get("exhaustive") is True
         return {"method": ExplainOptions.method if plain else self.default_method, **options}
 
     def _trained_on(self, device: str, method: str = "rollback") -> "Trained":
@@ -176,6 +178,7 @@ class Run(ArrayRun):
         evaluator = SplitEvaluator(self.dataset, self.config)
         return {split: evaluator.evaluate(self.scorer, split) for split in ("valid", "test")}
 
+    @checked
     def save(self, path: str | Path) -> "Run":
         """Write a run from arrays to a new folder, and return the run in that folder."""
         from whereof.run.writer import write_run
@@ -206,6 +209,7 @@ class Run(ArrayRun):
 
         return run_html(self.about, self.evaluations().found)
 
+    @checked
     def show(
         self, *names: str | None, height: int = 640, **options: Unpack[keywords.ExplainOneKeywords]
     ) -> None:
@@ -278,6 +282,7 @@ class Run(ArrayRun):
     def _names(self) -> NameFinder:
         return NameFinder(self.dataset, self.adjacency)
 
+    @checked
     def find_names(
         self, text: str, kind: str = "entity", place: str | None = None, limit: int = 10
     ) -> list[FoundName]:
@@ -296,6 +301,7 @@ class Run(ArrayRun):
         asked = prediction.find_prediction(self._trained, names, query=True)
         return asked.spell(self.dataset, Vocabulary.label)
 
+    @checked
     def predict(
         self,
         *names: str | None,
@@ -332,6 +338,7 @@ class Run(ArrayRun):
             raise WhereofError(f"with a history, name only the item; got {given}")
         return fold_in(self._trained, history), (USER, *(names or (None,)))
 
+    @checked
     def predict_many(
         self, queries: Iterable[Sequence[str | None]], top: int | None = 10, *, new: bool = False
     ) -> Iterator["Answers | Failed"]:
@@ -344,6 +351,7 @@ class Run(ArrayRun):
 
         return predict_many(self._trained, queries, top, new=new)
 
+    @checked
     def predict_file(
         self,
         queries: str | Path,
@@ -369,6 +377,7 @@ class Run(ArrayRun):
         answers = in_order(partial(predict, self._trained, top=top, new=new), found, None)
         return write_answers(Path(out), answers, len(found), force=force, events=events or Events())
 
+    @checked
     def explain(
         self,
         *names: str | None,
@@ -405,7 +414,8 @@ class Run(ArrayRun):
         method = str(given["method"])
         known = method in registry.names(registry.METHODS)
         retrains = known and "retraining" in get_method(method).needs
-        if retrains or given.get("seeds", 1) != 1:
+        seeds = given.get("seeds", 1)
+        if retrains or not (isinstance(seeds, int) and seeds == 1):
             from whereof.api.runs import open_cases
 
             engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
@@ -432,12 +442,14 @@ class Run(ArrayRun):
         EngineOptions.take(given)
         return is_ready(self._trained, names, ExplainOptions.from_dict(given))
 
+    @checked
     def check_method(self, method: str) -> None:
         """Raise an error if the run lacks what a method needs, such as a trace."""
         from whereof.explain.method import get_method
 
         get_method(method).check(self._trained)
 
+    @checked
     def explain_many(
         self,
         predictions: Iterable[Sequence[str | None]],
@@ -459,6 +471,7 @@ class Run(ArrayRun):
         trained = self._trained_on(device, chosen.method)
         return explain_many(trained, prediction.list_predictions(predictions), chosen, threads)
 
+    @checked
     def explain_file(
         self,
         predictions: str | Path,
@@ -498,6 +511,7 @@ class Run(ArrayRun):
             explain, found, work, Path(out), force=force, resume=resume, events=events or Events()
         )
 
+    @checked
     def card(self, entity: str, top: int = 5, *, place: str | None = None) -> "EntityCard":
         """The facts of an entity, and what the model predicts for it.
 
@@ -515,6 +529,7 @@ class Run(ArrayRun):
 
         return Shortlist(self._trained)
 
+    @checked
     def interesting(self, kind: str, limit: int = 20) -> list["InterestingPrediction"]:
         """Predictions that are worth a look, among the first 500 held-out facts.
 
@@ -531,6 +546,7 @@ class Run(ArrayRun):
         """
         return self._shortlist.find(kind, limit)
 
+    @checked
     def impact(
         self,
         *fact: str | int,
@@ -549,6 +565,7 @@ class Run(ArrayRun):
         wanted = [*fact] if names else [[*map(str, fact)]]
         return find_impact(self._trained, wanted, ImpactOptions(**options), events or Events())
 
+    @checked
     def audit(
         self, *, events: Events | None = None, **options: Unpack[keywords.AuditKeywords]
     ) -> "Audit":
@@ -572,6 +589,7 @@ class Run(ArrayRun):
             (case,) = open_seeds()
             return audit(self._trained, *asked, case)
 
+    @checked
     def evaluate(
         self, *, events: Events | None = None, **options: Unpack[keywords.EvaluateKeywords]
     ) -> "Evaluation":
@@ -624,6 +642,7 @@ class Run(ArrayRun):
 
         return read_evaluations([] if self.path is None else files.find_evaluations(self.path))
 
+    @checked
     def report(
         self,
         out: str | Path = "report.html",
@@ -676,6 +695,7 @@ class Run(ArrayRun):
             asked = (prediction.typed(name) for name in names if name is not None)
             yield self.explain(*asked, graph=True)
 
+    @checked
     def verify(
         self,
         *names: str | None,
@@ -699,6 +719,7 @@ class Run(ArrayRun):
         with open_cases(self, engine, events) as open_seeds:
             return verify(open_seeds(chosen.seeds), names, chosen)
 
+    @checked
     def smallest(
         self,
         *names: str | None,
@@ -720,6 +741,7 @@ class Run(ArrayRun):
             (case,) = open_seeds()
             return find_smallest(case, names, chosen)
 
+    @checked
     def sufficient(
         self,
         *names: str | None,
@@ -743,6 +765,7 @@ class Run(ArrayRun):
             with open_case(self, its.engine, its.events, recipe) as extended:
                 return find_sufficient(extended, gifts, chosen)
 
+    @checked
     def unlearn(
         self,
         facts: Any = None,
@@ -761,6 +784,7 @@ class Run(ArrayRun):
 
         return unlearn(self, facts, out, UnlearnOptions.from_dict({**options}), events or Events())
 
+    @checked
     def update(
         self,
         facts: Any,
@@ -779,6 +803,7 @@ class Run(ArrayRun):
 
         return update(self, facts, out, UpdateOptions(**options), events or Events())
 
+    @checked
     def retrain(
         self,
         removed: Sequence[Any],

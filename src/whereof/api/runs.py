@@ -13,6 +13,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from whereof.api.keywords import MachineKeywords, TrainKeywords
 from whereof.api.run import Run, make_scorer
 from whereof.data.dataset import Dataset, ratings_as_objects
@@ -21,10 +23,12 @@ from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events, Limited, Note, TrainingStarted, Validated, Without
 from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
-from whereof.run.folder import Manifest
+from whereof.run.folder import PROGRESS, Manifest
 from whereof.run.writer import RunWriter
+from whereof.settings import checked
 from whereof.training.config import MachineOptions, TrainConfig
 from whereof.training.defaults import asks_for_objects, choose_config
+from whereof.units import seconds
 
 if TYPE_CHECKING:
     from whereof.retrain.engine import Engine, Recipe
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
     from whereof.training.problem import Problem
     from whereof.training.results import Progress
 
+_ROUNDED_ROWS, _ROUNDED_SHARE = 10_000, 0.01
+"""A trace in float16: the rows that are looked at, and the share that may be rounded."""
 _SEARCH_SHARE = 0.25
 """Of a time budget: the most that the search for settings may take."""
 
@@ -42,6 +48,7 @@ _MEASURED_SHARE, _LEAST_SECONDS = 0.1, 0.5
 """The share of the training time for measuring reliability, and its least seconds."""
 
 
+@checked
 def train(
     data: Any,
     *,
@@ -125,6 +132,7 @@ def measure_reliability(run: Run, machine: MachineOptions, seconds: float, event
             found.write(run.file(""))
 
 
+@checked
 def resume(
     path: str | Path, *, events: Events | None = None, **options: Unpack[MachineKeywords]
 ) -> Run:
@@ -245,7 +253,24 @@ def train_run(
             remedy = f"continue with: whereof train --resume {path}"
             raise Interrupted(f"interrupted; {remedy}") from None
         raise
-    return Run.open(path)
+    found = Run.open(path)
+    if config.trace and (note := _rounding_note(found.trace)):
+        events.emit(Note(note))
+    return found
+
+
+def _rounding_note(trace: Any) -> str:
+    """Whether half precision rounds so much that the order of influences may be lost."""
+    if trace is None or trace.dtype != np.float16 or not len(trace):
+        return ""
+    some = trace[:: -(-len(trace) // _ROUNDED_ROWS)]
+    share = (np.abs(some).max(axis=1) < np.finfo(np.float16).smallest_normal).mean()
+    if share < _ROUNDED_SHARE:
+        return ""
+    return (
+        f"the trace of {share:.0%} of the facts is too small for float16, which rounds it: similar "
+        "influences may change their order; use --trace-precision float32"
+    )
 
 
 def _settle(problem: "Problem", events: Events, trace: Any, state: Any, n_trained: int) -> None:
@@ -296,6 +321,8 @@ def open_cases(
 
         def open_seeds(n_seeds: int = 1, **changes: Any) -> "list[Case]":
             found = []
+            if note := _seeds_note(run, n_seeds):
+                listener.emit(Note(note))
             for seed in range(run.config.seed, run.config.seed + n_seeds):
                 its = sibling(run, listener, machine_of(settled), **changes | {"seed": seed})
                 if its.path not in opened:
@@ -307,6 +334,21 @@ def open_cases(
             yield open_seeds
         except Interrupted:
             raise Interrupted("interrupted; run the same command again to continue") from None
+
+
+def _seeds_note(run: Run, n_seeds: int) -> str:
+    """What training the runs of further seeds costs; empty if they are there."""
+    wanted = range(run.config.seed + 1, run.config.seed + n_seeds)
+    if not wanted or run.path is None or run.retraining is not None:
+        return ""
+    there = (it for it in run.path.glob("siblings/seed-*") if not (it / PROGRESS).exists())
+    names = (path.name.removeprefix("seed-") for path in there)
+    n_missing = len(wanted) - sum(name.isdecimal() and int(name) in wanted for name in names)
+    if not n_missing:
+        return ""
+    each = (run.manifest.result or {}).get("seconds") or 0.0
+    runs = f"{n_missing:,} runs with other seeds are" if n_missing > 1 else "a second run is"
+    return f"{runs} trained first: about {seconds(n_missing * each)}, on one core"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from numbers import Number
@@ -18,6 +19,7 @@ from whereof.data.dataset import PLACES
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
+from whereof.settings import shown
 from whereof.units import count
 
 Part: TypeAlias = Mapping[str, list[Any]]
@@ -30,7 +32,9 @@ NUMBERS: Final[Mapping[str, Any]] = {
     "time": np.float64,
 }
 """The type of the roles that are numbers."""
-_SHOWN: Final = 60
+_EXACT: Final = 1 << 24
+"""float32, the type of ratings, has every whole number up to here."""
+_LARGEST: Final = 1 << 53
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final = {
@@ -273,11 +277,10 @@ def checked(table: Mapping[str, Any]) -> Part | None:
     """The chunks of columns by role; None if a name is blank or a number is not allowed."""
     part = {role: column.chunks for role, column in table.items()}
     for role in part.keys() & NUMBERS:
-        numbers = (as_numpy(chunk, np.float64) for chunk in part[role])
-        with np.errstate(over="ignore"):
-            part[role] = [each.astype(NUMBERS[role]) for each in numbers]
-        if not all(_allowed(role, each).all() for each in part[role]):
+        numbers = [as_numpy(chunk, np.float64) for chunk in part[role]]
+        if not all(_allowed(role, each).all() for each in numbers):
             return None
+        part[role] = [each.astype(NUMBERS[role]) for each in numbers]
     names = (chunk for role in part if role not in NUMBERS for chunk in part[role])
     return None if any(map(_has_blank, names)) else part
 
@@ -287,14 +290,13 @@ def _has_blank(names: Any) -> bool:
     return bool(empty or pc.any(pc.utf8_is_space(names)).as_py())
 
 
-def shown(cell: Any) -> str:
-    """A cell for a message: on one line, shortened if it is long."""
-    text = " ".join(repr(cell).split("\n"))
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
-
-
 def _allowed(role: str, numbers: Any) -> Any:
-    """Which numbers are finite and, for weights, not negative."""
+    """Which numbers (float64) are finite, not negative (weights) and stay apart (ratings)."""
+    if role == "rating":
+        with np.errstate(over="ignore"):
+            same = np.asarray(numbers, np.float32) == numbers
+        size = np.abs(numbers)
+        return np.isfinite(numbers) & ((size <= _EXACT) | (same & (size < _LARGEST)))
     return np.isfinite(numbers) & (numbers >= (0 if role == "weight" else -math.inf))
 
 
@@ -306,11 +308,10 @@ def to_number(role: str, cell: Any) -> float | None:
     if role == "time":
         cell = _seconds(cell)
     try:
-        with np.errstate(over="ignore"):
-            value = float(NUMBERS[role](cell)) if np.ndim(cell) == 0 else math.nan
+        value = np.float64(cell if np.ndim(cell) == 0 else math.nan)
     except (TypeError, ValueError, OverflowError):
         return None
-    return value if _allowed(role, value) else None
+    return float(NUMBERS[role](value)) if _allowed(role, value) else None
 
 
 def _seconds(cell: Any) -> Any:
@@ -330,6 +331,12 @@ def _seconds(cell: Any) -> Any:
 def number_fault(role: str, cell: Any) -> str:
     """What is wrong with a cell that is not a rating, not a weight, or not a time."""
     kinds = {"weight": "a finite number that is 0 or larger", "time": "a number or a date"}
+    with suppress(TypeError, ValueError, OverflowError):
+        if role == "rating" and math.isfinite(np.float64(cell)):
+            return (
+                f"rating {shown(cell)} is too large to be kept exactly: whole numbers are kept up "
+                f"to {_EXACT:,}; divide all ratings by one number"
+            )
     return f"{role} {shown(cell)} is not {kinds.get(role, 'a finite number')}"
 
 

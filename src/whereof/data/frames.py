@@ -12,6 +12,7 @@ from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
+from whereof.settings import shown
 
 
 def read_parquet(path: Path, options: ReadOptions) -> FactTable:
@@ -58,7 +59,7 @@ def read_frame(
         sliced = hasattr(column, "__getitem__") and getattr(column, "ndim", 1) == 1
         if not sliced or isinstance(column, (str, bytes, Mapping)):
             raise WhereofError(
-                f"{where}: column {names[layout.places[role]]!r} is {columns.shown(column)}; "
+                f"{where}: column {names[layout.places[role]]!r} is {shown(column)}; "
                 "give a list or an array of cells"
             )
     lengths = [len(column) for column in table.values()]
@@ -105,6 +106,7 @@ def _convert(column: Any, kind: Any) -> Any:
         if kind == pa.string() and not (found in texts or pa.types.is_integer(found)):
             return None
         array = array.cast(kind)
+        array.validate(full=True)  # names that are not UTF-8
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
     return None if array.null_count else array
@@ -114,7 +116,11 @@ def _read_slowly(table: Mapping[str, Any], layout: ColumnLayout, place: str) -> 
     """Read cell by cell: columns of several types, and faults, whose row an error names."""
     part: dict[str, list[Any]] = {}
     for role, column in table.items():
-        rows = [*enumerate(cells_of(column), 1)]
+        try:
+            rows = [*enumerate(cells_of(column), 1)]
+        except UnicodeDecodeError:
+            fault = f"a {role} is not UTF-8; save the table with text in UTF-8"
+            raise WhereofError(f"{place.removesuffix('row ')}{fault}") from None
         # Missing cells first: they turn the whole numbers of a pandas column into fractions.
         rows.sort(key=lambda numbered: not columns.is_missing(numbered[1]))
         cells = [layout.read(role, cell, f"{place}{row}") for row, cell in rows]

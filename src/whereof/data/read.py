@@ -19,7 +19,7 @@ from whereof.data.text import open_bytes, read_rows, read_text
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.settings import plain
+from whereof.settings import checked, plain, shown
 from whereof.units import count
 
 _TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}
@@ -55,6 +55,7 @@ _RATED: Final = ReadOptions(format="tsv", header=False, columns="1,2", rating="3
 """How to read the ratings of MovieLens."""
 
 
+@checked
 def read_dataset(
     source: Any,
     /,
@@ -288,8 +289,10 @@ def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
     if hasattr(given, "columns"):
         places, _ = _find_pair([*map(str, column_names(given))], "labels", None)
         pairs = zip(*(cells_of(column_at(given, at)) for at in places), strict=True)
-    else:
+    elif hasattr(given, "items"):
         pairs = given.items()
+    else:
+        raise WhereofError(f"labels are {shown(given)}; give a path, a dict or a table")
     labels: dict[str, str] = {}
     for name, label in pairs:
         if label is None or label != label:  # missing in a frame

@@ -23,6 +23,7 @@ from whereof.data import columns
 from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.errors import WhereofError
+from whereof.settings import check_path
 from whereof.units import count
 
 BLOCK: Final = 1 << 24
@@ -38,6 +39,7 @@ _GZIP: Final = b"\x1f\x8b"
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading and unpack gzip; errors become one-line messages."""
+    check_path(path)
     try:
         with path.open("rb") as file:
             start: bytes = cast(Any, file).peek(len(_GZIP))  # a pipe cannot be rewound
@@ -191,6 +193,8 @@ def _find_fault(data: bytes) -> tuple[int, str]:
 
 def _rows(path: Path, block: _Lines, comma: bool) -> Iterator[TextRow]:
     """The rows of a block that are not blank, one by one."""
+    if not block.data.strip(b" \r\n"):  # a small gzip file may hold millions of blank lines
+        return
     if not comma:
         for number, line in enumerate(block.lines(), block.line):
             # A line of TABs has empty cells, which are an error.

@@ -34,7 +34,7 @@ from whereof.retrain.engine import removed_key
 from whereof.retrain.journal import recipe_key
 from whereof.retrain.methods.unrolled import log_odds
 from whereof.retrain.retrainer import Case
-from whereof.run.files import Arrays
+from whereof.run.files import Arrays, like
 from whereof.types import FactIds, Numbers
 
 _IDLE = 0.01
@@ -401,7 +401,9 @@ class _Audit:
                 quality = self.facts.measure(next(found) if at else control)._asdict()
                 yield {name: np.array(it) for name, it in quality.items() if it is not None}
 
-        stored = self.trained.store.get_many(keys, measure, self.events)
+        names = [name for name, it in self.quality._asdict().items() if it is not None]
+        fits = [like(**dict.fromkeys(names, ((), "float64")))] * len(keys)
+        stored = self.trained.store.get_many(keys, measure, fits, self.events)
         control, *without = (
             HeldOutQuality(float(it["value"]), float(it["mrr"]) if "mrr" in it else None)
             for it in stored

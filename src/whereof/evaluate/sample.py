@@ -38,6 +38,7 @@ from whereof.predict.scored import Standings, Trained, name_standings
 from whereof.retrain.engine import Job
 from whereof.retrain.methods.verified import find_nominators
 from whereof.retrain.retrainer import Case, Outcomes
+from whereof.run.files import like
 from whereof.types import FactIds, Numbers
 from whereof.units import show
 
@@ -272,7 +273,9 @@ class Sample:
         about = repr((variant.text, self.predictions)).encode()
         key = f"{variant.method.name}-seconds-{blake2b(about, digest_size=8).hexdigest()}"
         store = self.case_of(variant.text).trained.store
-        return float(store.get(key, lambda: {"seconds": np.array([seconds])})["seconds"][0])
+        fits = like(seconds=((1,), "float64"))
+        known = store.get(key, lambda: {"seconds": np.array([seconds])}, fits)
+        return float(known["seconds"][0])
 
     def influences(self, method: str) -> Numbers:
         """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""

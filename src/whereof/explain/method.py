@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -282,6 +283,12 @@ class Method:
         """
         return {}
 
+    def accepts(
+        self, trained: Trained, prediction: Prediction, context: Context, prepared: Arrays
+    ) -> bool:
+        """Whether arrays in the run's folder are such as `prepare` makes: they may be crafted."""
+        return True
+
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         """(n_facts,) influence of each fact on the quantity that `context.aim` names."""
         raise NotImplementedError
@@ -403,9 +410,10 @@ def prepare(
     if method.prepares is None:
         return {prediction: {} for prediction in distinct}
     keys = _store_keys(method, trained, distinct, context)
+    fits = [partial(method.accepts, trained, each, context) for each in distinct]
     if method.prepares == "run":
         shared = trained.store.get(
-            keys[0], lambda: method.prepare(trained, distinct, listener, context), listener
+            keys[0], lambda: method.prepare(trained, distinct, listener, context), fits[0], listener
         )
         return dict.fromkeys(distinct, shared)
 
@@ -414,7 +422,7 @@ def prepare(
         found = method.prepare(trained, wanted, listener, context)
         return [{name: array[i] for name, array in found.items()} for i in range(len(wanted))]
 
-    return dict(zip(distinct, trained.store.get_many(keys, make, listener), strict=True))
+    return dict(zip(distinct, trained.store.get_many(keys, make, fits, listener), strict=True))
 
 
 def is_prepared(method: Method, trained: Trained, prediction: Prediction, context: Context) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
+from whereof.settings import shown
 from whereof.types import OBJECT, RELATION, SUBJECT
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def find_prediction(
 
 def _texts(names: Sequence[Any]) -> tuple[str | None, ...]:
     given = [names] if isinstance(names, str) else names  # a text is one name, not a list
+    if isinstance(given, bytes) or not hasattr(given, "__iter__"):
+        raise WhereofError(f"a prediction is {shown(names)}; give a list of names")
     return tuple(None if name is None else str(name) for name in given)
 
 
@@ -149,7 +152,8 @@ class Listed:
 
 def list_predictions(predictions: Iterable[Sequence[Any]]) -> Iterator[Listed]:
     """Predictions by names, numbered from 1."""
-    if isinstance(predictions, str) or hasattr(predictions, "columns"):
+    listed = hasattr(predictions, "__iter__") and not isinstance(predictions, str | bytes)
+    if not listed or hasattr(predictions, "columns"):
         raise WhereofError("give a list of lists of names; for a frame, frame.values.tolist()")
     return (Listed(line, _texts(names)) for line, names in enumerate(predictions, 1))
 

@@ -4,17 +4,21 @@ Explanations of many predictions have a journal, so that interrupted work can co
 """
 
 import csv
+import errno
 import gzip
 import hashlib
 import io
 import json
+import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, TextIO, get_type_hints
+from typing import Any, Final, TextIO, get_type_hints
 
 import msgspec
 
@@ -40,7 +44,9 @@ Document = Mapping[str, Any]
 Write = Callable[[Document], None]
 
 _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
-_FORMULA: Final = ("=", "+", "@", "\t", "\r")
+_FORMULA: Final = re.compile(r"[=+@\t\r]|-(?![\d.]+\Z)")
+"""How a text begins that a spreadsheet would run; a negative number is none."""
+_NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
@@ -120,7 +126,7 @@ def _cell(value: Any, *, clean: bool) -> Any:
         return value
     if clean:
         return value.translate(_ENDS_A_CELL)
-    return f"'{value}" if value.startswith(_FORMULA) else value
+    return f"'{value}" if _FORMULA.match(value) else value
 
 
 class _LineFeeds:
@@ -206,20 +212,21 @@ def write_retrainings(path: Path, rows: Iterable[Document], force: bool) -> None
 class Unfinished:
     """Finished results, one per line with a checksum, after a line that describes the work."""
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
+    def __init__(self, path: Path, file: io.FileIO) -> None:
         self._path, self._file = path, file
         self.n_done = -1  # the header does not count
 
     def add(self, record: Document) -> None:
-        line = sealed_line(record, ensure_ascii=False, allow_nan=False)
-        self._file.write(line + b"\n")
-        self._file.flush()
+        line = sealed_line(record, ensure_ascii=False, allow_nan=False) + b"\n"
+        with writing_to(self._path):
+            if self._file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.n_done += 1
 
     def begin(self, header: Document, out: Path, *, force: bool) -> None:
         """Go on after the last complete line, if the header is the same; or start again."""
         end, header = 0, json.loads(json_line(header))
-        for line in () if force else self._file:
+        for line in () if force else self._lines():
             try:
                 found = read_sealed_line(line)
             except ValueError:  # cut short or damaged
@@ -234,15 +241,17 @@ class Unfinished:
                     "finish it as it was begun, choose another file, or start again with --force"
                 )
             end, self.n_done = end + len(line), self.n_done + 1
+        self._file.truncate(end)
         self._file.seek(end)
-        self._file.truncate()
         if not end:
             self.add(header)
 
     def records(self) -> Iterator[dict[str, Any]]:
+        yield from map(read_sealed_line, islice(self._lines(), 1, None))
+
+    def _lines(self) -> Iterator[bytes]:
         with self._path.open("rb") as file:
-            file.readline()
-            yield from map(read_sealed_line, file)
+            yield from file
 
 
 @contextmanager
@@ -260,7 +269,8 @@ def open_unfinished(
         path.parent.mkdir(parents=True, exist_ok=True)
         busy = f"{out} is being written by another process; wait, or choose another file"
         held = lock(path, busy)
-    with held, path.open("r+b") as file:
+    # Without a buffer, closing the file after a full disk does not fail once more.
+    with held, path.open("r+b", buffering=0) as file:
         journal = Unfinished(path, file)
         with writing_to(path):
             journal.begin(header, out, force=force)
@@ -373,7 +383,13 @@ def write_explanation(path: Path, explanation: Explanation, force: bool) -> None
 
     def graphml(file: TextIO) -> Write:
         lines = need("networkx", "networkx", "writing GraphML").generate_graphml
-        return lambda _: file.writelines(f"{line}\n" for line in lines(explanation.to_networkx()))
+
+        def write(_: Document) -> None:
+            # XML has no way to write control characters: they appear as \x1b.
+            for line in lines(explanation.to_networkx()):
+                print(_NOT_XML.sub(lambda found: ascii(found[0])[1:-1], line), file=file)
+
+        return write
 
     check_explanation_file(path, force=force)
     layout = replace(_EXPLANATIONS, others={".graphml": graphml, **_EXPLANATIONS.others})

@@ -12,6 +12,7 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import Widths, find_model
 from whereof.run.folder import Manifest, RunFolder
+from whereof.settings import checked
 from whereof.training.results import Parameters
 from whereof.types import FactIds, Facts, Rows
 
@@ -20,6 +21,7 @@ class ArrayRun(RunFolder):
     """The content of a run, which may come from a folder or from arrays."""
 
     @classmethod
+    @checked
     def from_arrays(
         cls,
         *,

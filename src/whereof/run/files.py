@@ -1,17 +1,20 @@
 """Files of a run: written completely or not at all, and checked; and results that it stores."""
 
 import contextlib
+import functools
 import hashlib
+import io
 import json
 import mmap
 import os
+import platform
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import IO, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +24,18 @@ from whereof.events import Events
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: there, two processes are not kept apart
+except ImportError:  # Windows locks parts of a file instead
     fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None  # type: ignore[assignment]
 
 MANIFEST = "manifest.json"
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name."""
+Fits = Callable[[Arrays], bool]
+"""Whether arrays that were read have the names, shapes, types and values that they should have."""
 
 
 @contextlib.contextmanager
@@ -56,11 +65,27 @@ def check_free(path: Path, *, force: bool, inputs: Sequence[Path] = ()) -> None:
     if any(each.exists() and path.samefile(each) for each in inputs):
         raise WhereofError(f"{path} is read by this command; choose another file for the output")
     found = path.resolve()
-    for parent in found.parents[:2]:
-        if (parent / MANIFEST).is_file():
-            listed = read_json(parent / MANIFEST).get("files", ())
-            if found.relative_to(parent).as_posix() in (MANIFEST, *listed):
-                raise WhereofError(f"{path} belongs to the run {parent}; choose another file")
+    for parent in found.parents:
+        if _belongs_to_run(found.relative_to(parent), parent / MANIFEST):
+            raise WhereofError(f"{path} belongs to the run {parent}; choose another file")
+
+
+def _belongs_to_run(file: Path, manifest: Path) -> bool:
+    """Whether a file is part of the run with this manifest; those of other programs are ignored.
+
+    Beside the manifest, files that the run does not know may stand, such as a report.
+    """
+    if not manifest.is_file():
+        return False
+    try:
+        values = read_json(manifest)
+    except WhereofError:
+        return False
+    if not isinstance(values, dict) or not {"whereof", "whence"} & values.keys():
+        return False
+    listed = values.get("files")
+    known = {MANIFEST, "reliability.json", *(listed if isinstance(listed, dict) else ())}
+    return len(file.parts) > 1 or file.name.startswith(".") or file.name in known
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
@@ -78,7 +103,8 @@ def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Itera
     replaced passes on its permissions.
     """
     path = path.resolve() if path.is_symlink() else path
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    draft = draft_name(path)
+    _remove_drafts(path.parent)
     parents = path.absolute().parents
     try:
         with writing_to(path):
@@ -93,9 +119,57 @@ def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Itera
             for parent in parents[: n_new + 1] if durable else ():
                 sync_names(parent)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            draft.unlink()
+        _remove(draft)
+
+
+def draft_name(path: Path) -> Path:
+    """A hidden name beside a path. It says which process uses it: others leave it alone."""
+    return path.with_name(f".{path.name}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+@functools.cache
+def _machine() -> str:
+    """A digest of the machine, or of the container: process ids mean something only there."""
+    about = platform.node()
+    with contextlib.suppress(OSError):
+        about += str(Path("/proc/self/ns/pid").readlink())
+    return hashlib.blake2b(about.encode(), digest_size=4).hexdigest()
+
+
+_DRAFT = re.compile(r"\..+-([0-9a-f]{8})-([0-9]+)-[0-9a-f]{8}")
+_tidied: set[Path] = set()
+"""Folders without drafts of processes that were killed."""
+
+
+def _remove_drafts(folder: Path) -> None:
+    """Remove drafts of processes that were killed; each process looks once into a folder."""
+    folder = folder.absolute()
+    if folder in _tidied or os.name != "posix":  # Windows cannot say whether a process lives
+        return
+    _tidied.add(folder)
+    with contextlib.suppress(OSError):
+        for each in folder.iterdir():
+            found = _DRAFT.fullmatch(each.name)
+            if found and found[1] == _machine() and not _lives(int(found[2])):
+                _remove(each)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process of this machine is running."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it belongs to somebody else
+        return True
+    return True
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there and may be removed."""
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def sync(path: Path) -> None:
@@ -125,14 +199,26 @@ def sync_names(folder: Path) -> None:
 def lock(path: Path, busy: str = "") -> IO[bytes]:
     """Lock a run, or other work, for this process until the returned file is closed."""
     file = path.open("ab")
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            trained = f"{path.parent} is being trained by another process; wait for it"
-            raise WhereofError(busy or trained) from None
+    try:
+        _lock(file.fileno())
+    except OSError:
+        file.close()
+        trained = f"{path.parent} is being trained by another process; wait for it"
+        raise WhereofError(busy or trained) from None
     return file
+
+
+_LOCKED_BYTE = 0x7FFFFFFE
+"""The byte of a file that Windows locks: nobody can read a locked byte, so it is one past all."""
+
+
+def _lock(file: int) -> None:
+    """Lock a file by its descriptor until it is closed; OSError if another process has it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif msvcrt is not None:
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
 
 
 def is_held(path: Path) -> bool:
@@ -187,6 +273,7 @@ def write_json(path: Path, value: Any, *, durable: bool = False) -> None:
     durable: afterwards, it also survives a power cut.
     """
     draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)  # it could be a link to somewhere else
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     draft.write_text(text + "\n", encoding="utf-8")
     if durable:
@@ -332,14 +419,27 @@ def find_evaluations(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path))
 
 
+def like(**kinds: tuple[tuple[int, ...], str]) -> Fits:
+    """Whether arrays have these names, shapes and types, and are finite."""
+
+    def fits(arrays: Arrays) -> bool:
+        found = {name: (array.shape, str(array.dtype)) for name, array in arrays.items()}
+        return found == kinds and all(np.isfinite(array).all() for array in arrays.values())
+
+    return fits
+
+
 _LOOK_SECONDS = 0.1
 """How often someone who waits asks whether to stop."""
+_SEAL = 32
+"""The bytes of a SHA-256 checksum."""
 
 
 class Store:
     """Arrays that take long to compute, by key: the last ones in memory, all in the run's folder.
 
-    Of several threads, one computes at a time.
+    Of several threads, one computes at a time. A file begins with its checksum. What cannot be
+    read, or does not fit, is computed again.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -352,27 +452,30 @@ class Store:
         self._owner = self._owner or owner
         return self._owner is owner
 
-    def get(self, key: str, make: Callable[[], Arrays], events: Events | None = None) -> Arrays:
+    def get(
+        self, key: str, make: Callable[[], Arrays], fits: Fits, events: Events | None = None
+    ) -> Arrays:
         """The arrays of a key, computed on first use."""
-        return self.get_many([key], lambda _: [make()], events)[0]
+        return self.get_many([key], lambda _: [make()], [fits], events)[0]
 
     def get_many(
         self,
         keys: Sequence[str],
         make: Callable[[list[int]], Iterable[Arrays]],
+        fits: Sequence[Fits],
         events: Events | None = None,
     ) -> list[Arrays]:
         """The arrays of each key; make: computes those at some positions, which are missing.
 
         Each is stored as soon as it is there.
 
-        events: may stop it while another thread computes.
+        fits: one for each key. events: may stop it while another thread computes.
         """
-        found = self._look_up(keys)
+        found = self._look_up(keys, fits)
         if None in found.values():
             # Those who only read do not wait for what is being computed.
             with self._turn(events or Events()):
-                found = self._look_up(keys)
+                found = self._look_up(keys, fits)
                 missing = [at for at, key in enumerate(keys) if found[key] is None]
                 for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
                     found[keys[at]] = arrays
@@ -381,9 +484,23 @@ class Store:
         self._last = known
         return [known[key] for key in keys]
 
+    def find(self, key: str, fits: Fits) -> Arrays | None:
+        """The arrays of a key; None if they are not known."""
+        if key in self._last:
+            return self._last[key]
+        found: Arrays | None = self._read(key)
+        return found if found is not None and fits(found) else None
+
     def __contains__(self, key: str) -> bool:
         """Whether the arrays of a key are known; of a file, only the table of contents is read."""
-        return key in self._last or bool(self._read(key, list))
+        path = self._path(key)
+        if key in self._last or path is None:
+            return key in self._last
+        with contextlib.suppress(Exception), path.open("rb") as stream:  # as in _read
+            stream.seek(_SEAL)
+            with np.load(stream) as file:
+                return bool(list(file))
+        return False
 
     @contextlib.contextmanager
     def _turn(self, events: Events) -> Iterator[None]:
@@ -396,24 +513,29 @@ class Store:
         finally:
             self._lock.release()
 
-    def _look_up(self, keys: Sequence[str]) -> dict[str, Arrays | None]:
-        last = self._last
-        return {key: last.get(key) or self._read(key) for key in keys}
+    def _look_up(self, keys: Sequence[str], fits: Sequence[Fits]) -> dict[str, Arrays | None]:
+        return {key: self.find(key, its) for key, its in zip(keys, fits, strict=True)}
 
-    def _read(self, key: str, part: Callable[[Any], Any] = dict) -> Any:
-        """A part of the file of a key: all its arrays; None if it cannot be read."""
-        if self._folder is None:
-            return None
-        path = self._folder / "prepared" / f"{key}.npz"
-        unreadable = OSError, ValueError, KeyError, BadZipFile
-        with contextlib.suppress(*unreadable), path.open("rb") as stream, np.load(stream) as file:
-            return part(file)
+    def _path(self, key: str) -> Path | None:
+        return self._folder and self._folder / "prepared" / f"{key}.npz"
+
+    def _read(self, key: str) -> Arrays | None:
+        """The arrays in the file of a key; None if it is missing, truncated or altered."""
+        path = self._path(key)
+        # A damaged file can raise nearly anything.
+        with contextlib.suppress(Exception):
+            content = memoryview(path.read_bytes() if path else b"")
+            if content[:_SEAL] == hashlib.sha256(content[_SEAL:]).digest():
+                with np.load(io.BytesIO(content[_SEAL:])) as file:
+                    return dict(file)
         return None
 
     def _write(self, key: str, arrays: Arrays) -> None:
-        if self._folder is None:
+        if (path := self._path(key)) is None:
             return
-        path = self._folder / "prepared" / f"{key}.npz"
         # A folder that cannot be written keeps nothing.
-        with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as stream:
-            np.savez(stream, **dict(arrays))  # type: ignore[arg-type]
+        with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as file:
+            content = io.BytesIO()
+            np.savez(content, **dict(arrays))  # type: ignore[arg-type]
+            file.write(hashlib.sha256(content.getbuffer()).digest())
+            file.write(content.getbuffer())

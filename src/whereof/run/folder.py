@@ -28,6 +28,7 @@ from whereof.run import files
 from whereof.run.dataset import read_adjacency, read_dataset, write_labels
 from whereof.run.files import read_json, write_json
 from whereof.run.reliability import Reliability, read_reliability
+from whereof.settings import checked
 from whereof.training.config import TrainConfig
 from whereof.training.results import Checkpoint, Parameters, Progress
 from whereof.types import FactIds, Rows
@@ -38,6 +39,8 @@ STATE = "state.safetensors"
 """What training needs to go on, see `whereof update`."""
 CHECKPOINTS = "checkpoints"
 NAME = files.MANIFEST
+_WRITTEN = (PROGRESS, CHECKPOINTS, "retrained", "prepared", "siblings", "evaluations")
+"""Folders that Whereof writes into after a run was opened."""
 _Kind = TypeVar("_Kind")
 
 
@@ -93,6 +96,7 @@ class Manifest:
             parts = PurePosixPath(name).parts
             if not parts or {*parts} & {"..", "/"} or "\\" in name or ":" in name:
                 raise WhereofError(f"{folder / NAME} names {name!r}, which is not in the run")
+        _check_links(folder)
         return manifest
 
     def check_files(self, folder: Path, *, afresh: bool = False) -> dict[str, Any]:
@@ -187,6 +191,20 @@ class RunInfo:
         return found | {"reliability": self.reliability.to_dict()}
 
 
+def _check_links(folder: Path) -> None:
+    """Refuse links where Whereof writes: a crafted run could make it write to any file.
+
+    Listed files may be links, for example a trace on a larger disk: they are only read, and their
+    content has a checksum.
+    """
+    folders = [folder / name for name in _WRITTEN]
+    files_in = (each for it in folders if it.is_dir() for each in it.iterdir())
+    own = (each for each in folder.iterdir() if each.name.startswith((".", "reliability.")))
+    for each in (*folders, *own, *files_in):
+        if each.is_symlink() and each.parent.name != CHECKPOINTS:
+            raise WhereofError(f"{each} is a link; replace it by a copy of its target")
+
+
 class RunFolder:
     """The content of a run. `open` checks all files; each is read when it is first needed."""
 
@@ -203,6 +221,7 @@ class RunFolder:
         self.model = find_model(self.config.model)
 
     @classmethod
+    @checked
     def open(
         cls,
         path: str | Path,

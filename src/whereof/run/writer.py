@@ -92,7 +92,7 @@ class RunWriter:
                         remedy += f", or continue it: whereof train --resume {path}"
                 raise WhereofError(f"{path} exists; {remedy}")
         files.check_room(path, n_bytes)
-        tried = path.with_name(f".{path.name}-{os.getpid()}")
+        tried = files.draft_name(path)
         with files.writing_to(path):
             tried.mkdir(parents=True)
             tried.rmdir()

@@ -2,6 +2,12 @@
 
 BODY_BYTES = 1 << 16
 """Size of a request. The largest request lists `FACTS` fact ids, which takes about 10 kB."""
+BODY_SECONDS = 10.0
+"""Time to send a request: a slow client does not hold a connection for ever."""
+CONNECTIONS = 1000
+"""Open connections, including those of pages that follow a job. Further ones get status 503."""
+HEADER_BYTES = 1 << 15
+"""Size of all headers of a request. The largest one is the cookie, or the address of a page."""
 NAME_LETTERS = 1000
 """Length of a name in a request. Names in knowledge bases are web addresses, which are shorter."""
 ANSWERS = 1000

@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from asyncio import wait_for
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -84,17 +85,24 @@ class Security:
     async def _answer(self, request: Request, receive: Receive, send: Send) -> None:
         answer = self._refuse(request)
         if answer is None and request.method not in _SAFE:
-            body = await _read(receive)
-            if body is None:
-                size = limits.BODY_BYTES
-                answer = _error(request, 413, f"the request is larger than {size:,} bytes")
+            try:
+                body = await wait_for(_read(receive), limits.BODY_SECONDS)
+            except TimeoutError:
+                late = f"the request took longer than {limits.BODY_SECONDS:g} seconds to arrive"
+                answer = _error(request, 408, late)
+                answer.headers["connection"] = "close"
             else:
-                receive = _replayed(body, receive)
+                receive = _replayed(body or b"", receive)
+                if body is None:
+                    size = limits.BODY_BYTES
+                    answer = _error(request, 413, f"the request is larger than {size:,} bytes")
         await (answer or self.app)(request.scope, receive, send)
 
     def _refuse(self, request: Request) -> Response | None:
         """The answer to a request that is not let through."""
         host = request.headers.get("host", "")
+        if sum(len(name) + len(value) for name, value in request.headers.raw) > limits.HEADER_BYTES:
+            return _error(request, 431, f"the headers have over {limits.HEADER_BYTES:,} bytes")
         if self.token is None and not self.insecure and not is_loopback(_host_name(host)):
             return _error(request, 403, _OTHER_NAME)
         if self.token is not None and not _is_static(request):

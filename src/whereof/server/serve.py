@@ -2,16 +2,49 @@
 
 import errno
 import socket
+from asyncio import TimerHandle, Transport
 from types import FrameType
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from whereof.errors import WhereofError
+from whereof.server import limits
 
 _TRIES = 20
 """Ports that are tried, one after the other."""
 _GRACE_SECONDS = 3
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP that closes a connection whose next headers do not arrive in time."""
+
+    _due: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._arrived()
+        elif self._due is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._arrived()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._due = self.loop.call_later(limits.BODY_SECONDS, self.transport.close)
+
+    def _arrived(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
 
 
 class StoppableServer(uvicorn.Server):
@@ -22,10 +55,12 @@ class StoppableServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=PatientProtocol,
                 log_level="warning",
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
+                limit_concurrency=limits.CONNECTIONS,
             )
         )
 

@@ -129,7 +129,10 @@ class TrainConfig(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.phases is not None:
-            found = (it if isinstance(it, Phase) else Phase(**it) for it in self.phases)
+            try:
+                found = [it if isinstance(it, Phase) else Phase(**it) for it in self.phases]
+            except TypeError:
+                raise WhereofError("phases are not those of a run that was updated") from None
             object.__setattr__(self, "phases", tuple(found))
         if self.time_budget is not None:
             object.__setattr__(self, "time_budget", seconds_of("time_budget", self.time_budget))

@@ -18,6 +18,7 @@ from whereof.training.problem import Problem
 from whereof.training.results import BestEpoch, Parameters, Progress, RunStore, Validation
 from whereof.training.step import FACTS, LOSS, METER
 from whereof.training.trainer import Trainer, Training
+from whereof.types import OBJECT, SUBJECT
 
 _ADVANCE_SECONDS = 0.2
 _CHECKPOINT_SHARE = 20
@@ -176,7 +177,8 @@ class _Fit:
         """Stop training whose numbers are not finite; find: looks for the fact that made them."""
         if finite:
             return
-        place, config = f"by update {int(self.trainer.count[0]):,}", self.config
+        config, n_updates = self.config, int(self.trainer.count[0])
+        place = f"by update {n_updates:,}, most of all in the rows of fact {self._largest()}"
         if (fact := find()) is not None:
             n_scored = int(self.trainer.meter[FACTS])
             place = f"at fact {fact}, step {n_scored + 1:,} of the epoch"
@@ -186,6 +188,15 @@ class _Fit:
         raise Diverged(
             f"training diverged in epoch {self.trainer.epoch + 1} {place} ({otherwise}); "
             f"{remedy}, or a constraint such as max:2"
+        )
+
+    def _largest(self) -> int:
+        """The first fact of the entity whose row is not finite, or the largest."""
+        rows = self.trainer.parameters().entity_rows
+        sizes = np.abs(rows).max(axis=1)
+        entity = np.where(np.isfinite(sizes), sizes, np.inf).argmax()
+        return int(
+            (self.trainer.problem.facts[:, [SUBJECT, OBJECT]] == entity).any(axis=1).argmax()
         )
 
     def _parameters(self) -> Parameters:

@@ -24,6 +24,7 @@ from whereof.explain.losses import Losses, as_rows
 from whereof.explain.method import Context, Method
 from whereof.explain.methods.gradient import gradient_of
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.run.files import Arrays, like
 from whereof.training.sampling import CURVATURE_STREAM, shuffled
 from whereof.types import FactIds, Numbers
 
@@ -108,18 +109,29 @@ class Curvature:
 
 def damped_hessian(trained: Trained, seed: int) -> Numbers:
     """(n_parameters, n_parameters) a positive definite Hessian, shared by all predictions."""
+    size = sum(rows.size for rows in trained.parameters)
+    has_shape = like(hessian=((size, size), "float64"))
 
     def make() -> dict[str, Numbers]:
         curvature = Curvature.of(trained, seed).moved(0)  # in double precision
-        size = sum(rows.size for rows in trained.parameters)
         hessian = dense(curvature.hessian, size) + DAMPING * np.eye(size)
-        try:
-            np.linalg.cholesky(hessian)
-        except np.linalg.LinAlgError:
+        if not _is_positive(hessian):
             hessian = dense(curvature.gauss_newton, size) + DAMPING * np.eye(size)
         return {"hessian": hessian}
 
-    return trained.store.get(f"influence-function-hessian-{seed}", make)["hessian"]
+    def fits(arrays: Arrays) -> bool:
+        return has_shape(arrays) and _is_positive(arrays["hessian"])
+
+    return trained.store.get(f"influence-function-hessian-{seed}", make, fits)["hessian"]
+
+
+def _is_positive(matrix: Numbers) -> bool:
+    """Whether a symmetric matrix is positive definite."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def dense(product: Callable[[Numbers], Numbers], size: int) -> Numbers:

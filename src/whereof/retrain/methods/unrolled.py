@@ -17,7 +17,8 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.retrain.size import draw_sample, measure_scale
-from whereof.run.files import Arrays
+from whereof.run.files import Arrays, like
+from whereof.training.config import TrainConfig
 from whereof.training.leverage import unlearnt_slopes
 from whereof.training.problem import Problem
 from whereof.training.sweep import Adjoint, Sweep, difference_of
@@ -77,7 +78,7 @@ class Unrolled(Method):
         for each, others in zip(scored, rivals, strict=True):  # an answer never loses to itself
             others += [each.target] * (n_rivals - len(others))
         aims = [_PROBABILITY]
-        if not _is_standing(scored[0], context.aim):
+        if not _is_standing(trained.config, context.aim):
             aims.append(context.aim)
         columns = [
             [(each, quantity_slopes(each, aim))]
@@ -91,6 +92,20 @@ class Unrolled(Method):
             "rivals": np.array(rivals, np.int64),
             "differs": np.full(len(scored), differs),
         }
+
+    def accepts(
+        self, trained: Trained, prediction: Prediction, context: Context, prepared: Arrays
+    ) -> bool:
+        rivals = prepared.get("rivals", np.zeros(0))
+        n_columns = 1 + (not _is_standing(trained.config, context.aim)) + rivals.size
+        kinds = like(
+            changes=((n_columns, trained.dataset.n_facts), "float32"),
+            rivals=((min(rivals.size, context.rivals),), "int64"),
+            differs=((), "bool"),
+        )
+        return kinds(prepared) and bool(
+            np.isin(rivals, trained.everyone[prediction.asks].ids).all()
+        )
 
     def total(self, trained: Trained, groups: Sequence[Sequence[Goal]], events: Events) -> Totals:
         """One sweep for all predictions of a group, because their derivatives add up."""
@@ -145,7 +160,7 @@ class Unrolled(Method):
     def _influences(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Numbers:
         """(n_sets,) change of what is explained, from the changes that were swept."""
         aim, changes = context.aim, context.prepared["changes"]
-        falls = _sums(changes[0 if _is_standing(scored, aim) else 1], sets)
+        falls = _sums(changes[0 if _is_standing(scored.trained.config, aim) else 1], sets)
         if is_linear(scored, aim):
             return falls * scored.trained.scorer.scale
         if aim.of == "loss" and scored.trained.config.loss == "sigmoid":
@@ -199,12 +214,10 @@ def log_odds(scored: ScoredPrediction, aim: Aim = _PROBABILITY) -> float:
     return float(scored.plain_scores[scored.place] - top - np.log(np.exp(others - top).sum()))
 
 
-def _is_standing(scored: ScoredPrediction, aim: Aim) -> bool:
+def _is_standing(config: TrainConfig, aim: Aim) -> bool:
     """Whether what is swept for an aim is also what the standing is computed from."""
-    rated, sigmoid = scored.trained.config.rated, scored.trained.config.loss == "sigmoid"
-    return aim.rival is None and (
-        rated or aim.of == "probability" or (aim.of == "loss" and not sigmoid)
-    )
+    by_odds = aim.of == "probability" or (aim.of == "loss" and config.loss != "sigmoid")
+    return aim.rival is None and (config.rated or by_odds)
 
 
 def find_rivals(scored: ScoredPrediction, most: int) -> list[int]:
@@ -230,7 +243,8 @@ def _sweep_to_scale(
     key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
     if context.sweep_epochs is not None:
         return _sweep(trained, columns, events, context)
-    sample = [] if key in trained.store else draw_sample(trained)
+    known, is_scale = trained.store, like(scale=((), "float64"))
+    sample = draw_sample(trained) if known.find(key, is_scale) is None else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
     found, differs = _sweep(trained, [*columns, *more], events, context)
     found, drawn = np.split(found, [len(columns)])
@@ -238,7 +252,7 @@ def _sweep_to_scale(
     def measure() -> Arrays:
         return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
 
-    return float(trained.store.get(key, measure, events)["scale"]) * found, differs
+    return float(known.get(key, measure, is_scale, events)["scale"]) * found, differs
 
 
 def _sweep(
