@@ -31,7 +31,7 @@ test: $(VENV)/.installed ## run the fast tests (ARGS="tests/models -k rotate" fo
 test-slow: $(VENV)/.installed ## run the slow tests
 	$(PYTEST) -m slow $(ARGS)
 
-test-all: $(VENV)/.installed ## run all tests, fast and slow
+test-all: $(VENV)/.installed browser ## run all tests, fast and slow, those of pages too
 	$(PYTEST) $(ARGS)
 
 browser: $(VENV)/.installed ## install a browser for the tests of pages, if there is none

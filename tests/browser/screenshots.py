@@ -1,7 +1,8 @@
 """Screenshots for the docs: `make screenshots`, or `python tests/browser/screenshots.py NAME ...`.
 
 They show runs on Nations and MovieLens 100k, trained in a temporary folder. With --runs FOLDER they
-show its runs `nations` and `movielens`.
+show its runs `nations` and `movielens`. With --look FOLDER, every page is drawn whole there, light,
+dark and as on a phone: look at each of them after a change of the pages.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
@@ -84,6 +86,27 @@ def about(page: Page) -> None:
     page.goto("/runs/nations/about")
 
 
+def compare(page: Page) -> None:
+    view = "run=nations&relation=students&method=unrolled"
+    sides = (f"{view}&subject=india&object=usa", f"{view}&subject=india&object=netherlands")
+    page.goto(f"/compare?{urlencode(dict(zip('ab', sides, strict=True)))}")
+
+
+def audit(page: Page) -> None:
+    page.goto("/runs/nations/audit")
+    if not page.get_by_role("heading", name="Suspicious facts").count():
+        page.get_by_role("button", name="Start an audit").first.click()
+        page.wait_for_selector("#suspicious")
+
+
+def jobs(page: Page) -> None:
+    page.goto("/jobs")
+
+
+def card(page: Page) -> None:
+    page.goto("/runs/nations/entity?name=israel")
+
+
 SHOTS: dict[str, tuple[Callable[[Page], None], tuple[int, int], Scheme]] = {
     "ask": (ask, (1280, 800), "light"),
     "completion": (completion, (1280, 560), "light"),
@@ -92,6 +115,10 @@ SHOTS: dict[str, tuple[Callable[[Page], None], tuple[int, int], Scheme]] = {
     "smallest": (smallest, (1280, 860), "light"),
     "ratings": (rated, (1280, 900), "light"),
     "run": (about, (1280, 700), "light"),
+    "compare": (compare, (1280, 900), "light"),
+    "audit": (audit, (1280, 900), "light"),
+    "card": (card, (1280, 900), "light"),
+    "jobs": (jobs, (1280, 700), "light"),
     "dark": (open_why, (1280, 900), "dark"),
     "phone": (check, (390, 844), "light"),
 }
@@ -110,11 +137,37 @@ def take(browser: Browser, address: str, name: str) -> None:
     page.close()
 
 
+LOOKS: dict[str, tuple[int, Scheme]] = {
+    "light": (1280, "light"),
+    "dark": (1280, "dark"),
+    "phone": (390, "light"),
+}
+
+
+def take_all(browser: Browser, address: str, folder: Path) -> None:
+    """Every page, whole, in every look."""
+    folder.mkdir(parents=True, exist_ok=True)
+    acts = {name: act for name, (act, _, _) in SHOTS.items() if name not in ("dark", "phone")}
+    for name, act in acts.items():
+        for look, (width, scheme) in LOOKS.items():
+            page = browser.new_page(
+                base_url=address, viewport={"width": width, "height": 844}, color_scheme=scheme
+            )
+            page.set_default_timeout(WAIT_MS)
+            act(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, look)
+            file = folder / f"{name}-{look}.png"
+            page.screenshot(path=file, full_page=True, animations="disabled")
+            page.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[*SHOTS], metavar="NAME")
     parser.add_argument("--runs", type=Path, metavar="FOLDER")
+    parser.add_argument("--look", type=Path, metavar="FOLDER")
     options = parser.parse_args()
+    look = options.look and options.look.absolute()
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, chromium.browser() as browser:
         if browser is None:
@@ -123,13 +176,17 @@ def main() -> None:
         if options.runs is None:
             whereof.train("nations", out=runs / "nations").evaluate(protocols=["steadiness"])
             whereof.train("movielens-100k", out=runs / "movielens")
-        for subject, relation in (
-            ("india", "students"),
-            ("burma", "treaties"),
+        for names in (
+            ("india", "students", "usa"),
+            ("india", "students", "netherlands"),
+            ("burma", "treaties", "usa"),
         ):  # stored in the run
-            whereof.Run.open(runs / "nations").explain(subject, relation, "usa", method="unrolled")
+            whereof.Run.open(runs / "nations").explain(*names, method="unrolled")
         os.chdir(runs)  # pages show the path of a run
         with served.serving(Path("nations"), Path("movielens")) as address:
+            if look:
+                take_all(browser, address, look)
+                return
             for name in options.names:
                 take(browser, address, name)
 

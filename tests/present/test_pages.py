@@ -21,7 +21,7 @@ from whereof.present.names import Words, short_relation
 from whereof.present.pages.address import AskAddress, WhyAddress
 from whereof.present.pages.ask import LISTS, ask_page
 from whereof.present.pages.jobs import JobView, jobs_page
-from whereof.present.pages.layout import graph_layout, layout_svg
+from whereof.present.pages.layout import graph_layout, graph_legend, layout_svg
 from whereof.present.pages.price import RETRAININGS, Prices
 from whereof.present.pages.runs import runs_page
 from whereof.present.pages.why import Reasons, why_page
@@ -181,6 +181,22 @@ def test_the_graph_is_the_same_for_the_same_facts_and_sets_them_apart() -> None:
     assert all(edge[end] in nodes for edge in edges.values() for end in ("source", "target"))
     heights = [edge["y"] for edge in edges.values() if edge["source"] == "subject"]
     assert len({*heights}) == len(heights)
+
+
+def test_the_legend_lists_what_the_graph_shows_and_groups_have_their_own_ground() -> None:
+    facts = [
+        fact(3, ("ann", "knows", "paris"), 0.25, ("subject", "object")),
+        fact(4, ("bob", "in", "rome"), 0.1, ("relation",)),
+    ]
+    words, (first, second) = Words.of(two_way=False), ("between the same two", "between other")
+    layout = graph_layout(made(explanation(("ann", "in", "paris"), facts)), words)
+    texts = [text for _, text in graph_legend(layout, words)]
+    assert texts == ["predicted", "supports", f"{first} entities", f"{second} entities"]
+    (band,) = (node for node in layout["nodes"] if node["kind"] == "band")
+    (edge,) = (edge for edge in layout["edges"] if edge["id"] == "fact-3")
+    assert abs(edge["y"] - band["y"]) < band["height"] / 2
+    texts = [text for _, text in graph_legend(graph_layout(reasons(), words), words)]
+    assert texts == ["predicted", "supports", "opposes", "through a third entity"]
 
 
 def test_the_picture_of_the_graph_has_its_boxes_arrows_and_names() -> None:

@@ -48,7 +48,7 @@ class Site:
         own = [("ask", "Ask"), ("audit", "Audit"), ("about", "Run")] if self.run else []
         return [
             *((key, f"/runs/{quote(self.run, safe='')}/{key}", name) for key, name in own),
-            ("jobs", "/jobs", "Jobs"),
+            ("jobs", f"/jobs?run={quote(self.run, safe='')}" if self.run else "/jobs", "Jobs"),
         ]
 
 

@@ -29,6 +29,7 @@ from whereof.server.dependencies import (
     FoundJob,
     FoundRun,
     Jobs,
+    Name,
     RunId,
 )
 from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
@@ -191,10 +192,10 @@ def _wake(loop: asyncio.AbstractEventLoop, changed: asyncio.Event) -> None:
 
 
 @router.get("/jobs", response_class=HTMLResponse, include_in_schema=False)
-def show_jobs(jobs: Jobs, runs: AllRuns, client: Client) -> Response:
-    """All jobs of the server, the latest first."""
+def show_jobs(jobs: Jobs, runs: AllRuns, client: Client, run: Name = "") -> Response:
+    """All jobs of the server, the latest first. run: whose menu the page has."""
     shown = [job_view(job, runs[job.run], client) for job in jobs]
-    return HTMLResponse(jobs_page(Site(page="jobs"), shown))
+    return HTMLResponse(jobs_page(Site(run if run in runs else "", "jobs"), shown))
 
 
 def job_view(job: BackgroundJob, run: Run, client: str) -> JobView:

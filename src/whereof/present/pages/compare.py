@@ -163,7 +163,7 @@ def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str,
 
     def order(key: tuple[str, ...]) -> tuple[bool, int]:
         ranks = [side[key] for side in places if key in side]
-        return len(ranks) < len(by_key), min(ranks)
+        return not all(key in first for first in shown), min(ranks)
 
     for key in sorted(listed, key=order):
         facts = [side.get(key) for side in by_key]

@@ -3,7 +3,7 @@
 The prediction's entities are two pillars; every edge has its own lane between them. If they are
 the same entity, it stands on both sides: facts lead from the left to the right. From the top:
 facts between the two, the prediction, facts through third entities, what opposes it, and facts
-between other entities.
+between other entities. Each of the three groups has its own ground: a band, or the boxes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,14 +32,33 @@ def graph_layout(explanation: Explanation, words: Words) -> dict[str, Any]:
     return _Layout(explanation, words).document()
 
 
+def graph_legend(layout: Mapping[str, Any], words: Words) -> list[tuple[str, str]]:
+    """Kinds and names of what the graph shows."""
+    edges, kinds = layout["edges"], {node["kind"] for node in layout["nodes"]}
+    signs = {edge["sign"] for edge in edges}
+    listed = all(edge.get("listed", True) for edge in edges)
+    third = "other users and items" if words.two_way else "through a third entity"
+    every = [
+        ("predicted", "predicted", True),
+        ("supports", "supports", "supports" in signs),
+        ("opposes", "opposes", "opposes" in signs),
+        ("pale", "not in the list", not listed),
+        ("ground band", "between the same two entities", "band" in kinds),
+        ("ground third", third, "third" in kinds),
+        ("ground other", "between other entities", "other" in kinds),
+    ]
+    return [(kind, text) for kind, text, is_shown in every if is_shown]
+
+
 def layout_svg(layout: Mapping[str, Any]) -> str:
     """The same as a picture, for readers without the script, and until it has started.
 
     The style sheet has its colours; sizes are those that the script gives to Cytoscape.
     """
     nodes, width = {node["id"]: node for node in layout["nodes"]}, layout["width"]
-    parts = [_edge_svg(edge, nodes) for edge in layout["edges"]]
-    parts += [_node_svg(node) for node in nodes.values()]
+    parts = [_node_svg(node) for node in nodes.values() if node["kind"] == "band"]
+    parts += [_edge_svg(edge, nodes) for edge in layout["edges"]]
+    parts += [_node_svg(node) for node in nodes.values() if node["kind"] != "band"]
     box = f"{-width / 2:g} 0 {width:g} {layout['height']:g}"
     size = {"width": _LARGEST * width, "height": _LARGEST * layout["height"]}
     return tag("svg", *parts, viewBox=box, **size, aria_hidden="true")
@@ -84,14 +103,12 @@ class _Layout:
         listed = {fact.fact_id for fact in self.explanation.facts}
         self.most = max((abs(fact.influence) for fact in chosen.facts), default=0.0)
         self.listed = listed
-        for fact in _signed(chosen.between, positive=True):
-            self._between(fact)
+        self._between(_signed(chosen.between, positive=True))
         self._prediction()
         for positive in (True, False):
             self.y += _APART / 2
             if not positive:
-                for fact in _signed(chosen.between, positive=False):
-                    self._between(fact)
+                self._between(_signed(chosen.between, positive=False))
             for third in self._thirds(positive=positive):
                 self._third(third)
         self._pillars()
@@ -129,11 +146,16 @@ class _Layout:
         self._edge("prediction", "subject", "object", label, width, sign="predicted", thick=3.0)
         self.y += _LANE
 
-    def _between(self, fact: ExplainedFact) -> None:
-        forwards = self.chosen.is_loop or self.chosen.end(fact, "subject") == "subject"
-        ends = ("subject", "object") if forwards else ("object", "subject")
-        self._fact(fact, *ends, 2 * _GAP + _BOX)
-        self.y += _LANE
+    def _between(self, facts: Sequence[ExplainedFact]) -> None:
+        top, width = self.y, 2 * _GAP + _BOX
+        for fact in facts:
+            forwards = self.chosen.is_loop or self.chosen.end(fact, "subject") == "subject"
+            ends = ("subject", "object") if forwards else ("object", "subject")
+            self._fact(fact, *ends, width)
+            self.y += _LANE
+        if facts:
+            middle, height, key = (top + self.y) / 2, self.y - top, f"band-{len(self.nodes)}"
+            self._node(key, 0, middle, width, height, (), "band", "", "")
 
     def _third(self, third: Third) -> None:
         fact, place = _first(third, self.chosen)
@@ -179,7 +201,7 @@ class _Layout:
                 lines = (
                     fit(self.words.label(name, label_of(fact, place), place), _BOX - 12, PLAIN),
                 )
-                self._node(key, x, self.y + _LANE / 2, _BOX, _LANE - 6, lines, "third", name, place)
+                self._node(key, x, self.y + _LANE / 2, _BOX, _LANE - 6, lines, "other", name, place)
                 keys.append(key)
             self._fact(fact, keys[0], keys[1], 2 * _GAP)
             self.y += _LANE

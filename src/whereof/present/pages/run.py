@@ -54,5 +54,6 @@ def run_offer(
         EVALUATE,
         prices.of(n_evaluation, up_to=True, follows=True),
     )
-    known = info.reliability.is_measured
-    return starts(site, "about", [evaluate] if known else [measure, evaluate], job)
+    offers = [evaluate] if info.reliability.is_measured else [measure, evaluate]
+    possible = info.n_test and info.best_epoch is not None  # Whereof trained it
+    return starts(site, "about", offers if possible else [], job)

@@ -17,7 +17,7 @@ from whereof.present.names import SPLITS, Words
 from whereof.present.pages.address import WhyAddress, address, answer_query, api_address
 from whereof.present.pages.ask import largest
 from whereof.present.pages.jobs import JobView, RetrainedResult
-from whereof.present.pages.layout import graph_layout, layout_svg
+from whereof.present.pages.layout import graph_layout, graph_legend, layout_svg
 from whereof.present.pages.price import MEASURE, RETRAININGS, Prices
 from whereof.retrain.smallest import Smallest
 from whereof.units import show, typographic
@@ -114,6 +114,7 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         closer=_closer_text(page, found),
         downloads=_downloads(site, here, explanation),
         compare="/compare?a=" + _escaped(site, here),
+        legend=graph_legend(graph, words),
         picture=Markup(layout_svg(graph)),  # it escapes every name itself
         view=_view(site, here, found, words) | {"proof": _proven(proof), "graph": graph},
     )

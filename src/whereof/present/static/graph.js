@@ -24,6 +24,10 @@ function look() {
       "text-halign": "center", "line-height": 1.2, "overlay-opacity": 0 } },
     { selector: "node[kind = 'end']", style: { "background-color": colour("track"), "border-color": muted,
       "font-weight": "bold", "text-margin-y": "data(shift)" } },
+    { selector: "node[kind = 'third']", style: { "background-color": colour("third") } },
+    { selector: "node[kind = 'other']", style: { "background-color": colour("other") } },
+    { selector: "node[kind = 'band']", style: { "background-color": colour("between"), "border-width": 0,
+      shape: "rectangle", events: "no", "z-compound-depth": "bottom" } },
     { selector: "node[kind = 'title']", style: { "background-opacity": 0, "border-width": 0, color: muted,
       "font-size": 11, events: "no" } },
     { selector: "edge", style: {

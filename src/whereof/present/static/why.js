@@ -103,6 +103,7 @@ function showRemoved() {
   for (const row of rows) row.classList.toggle("removed", !box(row).checked);
   graph?.remove(facts);
   bar.hidden = facts.length === 0;
+  main.querySelector("[data-removed]").hidden = facts.length === 0;
   keep({ without: facts.join(",") });
   for (const link of main.querySelectorAll(".downloads a[download]")) {
     const address = new URL(link.href);
