@@ -49,7 +49,7 @@ test-oldest: $(OLDEST_VENV)/.installed ## run the fast tests with the oldest dep
 	$(OLDEST_VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow" $(ARGS)
 
 audit-dependencies: $(AUDIT_VENV)/.installed ## look for known security holes in the pinned dependencies (needs the internet)
-	$(AUDIT_VENV)/$(BIN)/pip-audit --no-deps --disable-pip $(foreach part,core dev docs cuda,-r requirements/$(part).txt)
+	$(AUDIT_VENV)/$(BIN)/pip-audit --strict --no-deps --disable-pip $(foreach part,core dev docs cuda,-r requirements/$(part).txt)
 
 browser: $(VENV)/.installed ## install a browser for the tests of pages, if there is none
 	$(VENV)/$(BIN)/python tests/browser/chromium.py
