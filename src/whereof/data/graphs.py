@@ -35,7 +35,8 @@ def read_graphml(path: Path, options: ReadOptions) -> FactTable:
         try:
             graph = networkx.read_graphml(file)
         except Exception as error:  # of the XML parser, or of NetworkX about the content
-            raise WhereofError(f"{path}: cannot be read as GraphML: {printable(str(error))}") from None
+            reason = printable(str(error))
+            raise WhereofError(f"{path}: cannot be read as GraphML: {reason}") from None
     # In a file, the keys of edges are ids without a meaning.
     return read_networkx(graph, options.replace(format=None), str(path), keys=False)
 
