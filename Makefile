@@ -38,7 +38,7 @@ test-all: $(VENV)/.installed ## run all tests, fast and slow
 	$(PYTEST) $(ARGS)
 
 test-faults: $(VENV)/.installed ## kill, flip and fuzz for a long time: 100 kills, 60 s of fuzzing per reader
-	WHEREOF_KILLS=20 WHEREOF_FLIPS=20 WHEREOF_FUZZ_SECONDS=60 $(PYTEST) tests/faults $(ARGS)
+	WHEREOF_KILLS=20 WHEREOF_FLIPS=20 WHEREOF_FUZZ_SECONDS=60 WHEREOF_EXAMPLES=1000 $(PYTEST) tests/faults $(ARGS)
 
 test-pythons: ## run the fast tests with several interpreters (PYTHONS="python3.12 python3.13"), each in its own .venv-NAME
 	set -e; for each in $(PYTHONS); do \

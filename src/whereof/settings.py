@@ -207,11 +207,6 @@ def check_path(path: Any) -> None:
         raise WhereofError(f"{shown(path)} is not a path; correct it")
 
 
-def printable(text: str) -> str:
-    """A text on one line, without codes that a terminal obeys."""
-    return "".join(each if each.isprintable() else " " for each in text)
-
-
 def shown(value: Any) -> str:
     """A value for a message: on one line, shortened if it is long."""
     text = " ".join(repr(value).split("\n"))

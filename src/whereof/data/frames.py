@@ -12,7 +12,7 @@ from whereof.data.columns import ColumnLayout, FactTable, Part
 from whereof.data.options import ReadOptions
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError
-from whereof.settings import printable, shown
+from whereof.settings import shown
 
 
 def read_parquet(path: Path, options: ReadOptions) -> FactTable:
@@ -31,7 +31,7 @@ def read_parquet(path: Path, options: ReadOptions) -> FactTable:
             clear = len({name.partition(".")[0] for name in names}) == len(names)
             table = source.read([names[at] for at in used]) if clear else source.read().select(used)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            reason = printable(str(error).partition("\n")[0])
+            reason = str(error).partition("\n")[0]
             raise WhereofError(f"{path}: cannot be read as Parquet: {reason}") from None
     return _fact_table(
         dict(zip(layout.places, table.columns, strict=True)), layout, f"{path}: row "

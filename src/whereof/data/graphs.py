@@ -10,7 +10,6 @@ from whereof.data.frames import read_frame
 from whereof.data.options import ReadOptions
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError, need
-from whereof.settings import printable
 
 _LABELS: Final = ("label", "title", "name", "text")
 """Attributes of nodes that are labels, in order of precedence."""
@@ -35,8 +34,7 @@ def read_graphml(path: Path, options: ReadOptions) -> FactTable:
         try:
             graph = networkx.read_graphml(file)
         except Exception as error:  # of the XML parser, or of NetworkX about the content
-            reason = printable(str(error))
-            raise WhereofError(f"{path}: cannot be read as GraphML: {reason}") from None
+            raise WhereofError(f"{path}: cannot be read as GraphML: {error}") from None
     # In a file, the keys of edges are ids without a meaning.
     return read_networkx(graph, options.replace(format=None), str(path), keys=False)
 

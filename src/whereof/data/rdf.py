@@ -13,7 +13,6 @@ from whereof.data.dataset import PLACES
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.text import open_bytes, read_lines
 from whereof.errors import WhereofError, need
-from whereof.settings import printable
 
 _LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -57,7 +56,7 @@ def _parser(where: str, options: ReadOptions) -> Any:
 
 def _reason(error: SyntaxError) -> str:
     reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
-    return printable(reason).replace("Quads must", "A triple must")  # it may quote the file
+    return reason.replace("Quads must", "A triple must")
 
 
 def _faulty_line(path: Path, found: int, parse: Callable[[bytes], Iterable[Any]]) -> int:
