@@ -4,9 +4,12 @@ VENV := .venv
 BENCH_VENV := .venv-bench
 INTEGRATIONS_VENV := .venv-integrations
 LOCK_VENV := .venv-lock
+AUDIT_VENV := .venv-audit
+OLDEST_VENV := .venv-oldest
 BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 UV := uv==0.13.7
+PIP_AUDIT := pip-audit==2.9.0
 WITH_SRC := PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH}
 UPGRADE ?=
 PYTHONS ?= $(PYTHON)
@@ -17,7 +20,7 @@ COMPILE = $(LOCK_VENV)/$(BIN)/uv pip compile --quiet --universal --python-versio
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-all test-cuda test-integrations browser screenshots check format bench docs notebooks release-check lock clean
+.PHONY: help demo test test-slow test-all test-faults test-cuda test-integrations test-pythons test-oldest audit-dependencies browser screenshots check format bench docs notebooks release-check lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +36,20 @@ test-slow: $(VENV)/.installed ## run the slow tests
 
 test-all: $(VENV)/.installed browser ## run all tests, fast and slow, those of pages too
 	$(PYTEST) $(ARGS)
+
+test-faults: $(VENV)/.installed ## kill, flip and fuzz for a long time: 100 kills, 60 s of fuzzing per reader
+	WHEREOF_KILLS=20 WHEREOF_FLIPS=20 WHEREOF_FUZZ_SECONDS=60 WHEREOF_EXAMPLES=1000 $(PYTEST) tests/faults $(ARGS)
+
+test-pythons: ## run the fast tests with several interpreters (PYTHONS="python3.12 python3.13"), each in its own .venv-NAME
+	set -e; for each in $(PYTHONS); do \
+		$(MAKE) test PYTHON=$$each VENV=.venv-$$(basename $$each) ARGS="$(ARGS)"; \
+	done
+
+test-oldest: $(OLDEST_VENV)/.installed ## run the fast tests with the oldest dependencies that are allowed, in .venv-oldest
+	$(OLDEST_VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow" $(ARGS)
+
+audit-dependencies: $(AUDIT_VENV)/.installed ## look for known security holes in the pinned dependencies (needs the internet)
+	$(AUDIT_VENV)/$(BIN)/pip-audit --strict --no-deps --disable-pip $(foreach part,core dev docs cuda,-r requirements/$(part).txt)
 
 browser: $(VENV)/.installed ## install a browser for the tests of pages, if there is none
 	$(VENV)/$(BIN)/python tests/browser/chromium.py
@@ -79,7 +96,7 @@ lock: $(LOCK_VENV)/.installed ## regenerate the pinned versions in requirements/
 	$(COMPILE) pyproject.toml --extra cuda -c requirements/core.txt -o requirements/cuda.txt
 
 clean: ## remove environments, caches and build outputs
-	rm -rf $(VENV) $(BENCH_VENV) $(INTEGRATIONS_VENV) $(LOCK_VENV) build dist docs/_build \
+	rm -rf $(VENV) $(VENV)-* build dist docs/_build \
 		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
@@ -105,6 +122,17 @@ $(BENCH_VENV)/.installed: $(BENCH_VENV)/.python requirements/bench.txt requireme
 $(INTEGRATIONS_VENV)/.installed: $(INTEGRATIONS_VENV)/.python requirements/integrations.txt requirements/dev.txt pyproject.toml
 	$(INTEGRATIONS_VENV)/$(BIN)/python $(PIP_INSTALL) -r requirements/integrations.txt
 	$(INTEGRATIONS_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(OLDEST_VENV)/.installed: $(LOCK_VENV)/.installed $(OLDEST_VENV)/.python pyproject.toml
+	$(LOCK_VENV)/$(BIN)/uv pip compile --quiet pyproject.toml requirements/build.in --extra dev --resolution lowest-direct \
+		--python $(OLDEST_VENV)/$(BIN)/python -o $(OLDEST_VENV)/requirements.txt
+	$(OLDEST_VENV)/$(BIN)/python $(PIP_INSTALL) -r $(OLDEST_VENV)/requirements.txt
+	$(OLDEST_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(AUDIT_VENV)/.installed: $(AUDIT_VENV)/.python
+	$(AUDIT_VENV)/$(BIN)/python $(PIP_INSTALL) $(PIP_AUDIT)
 	@touch $@
 
 $(LOCK_VENV)/.installed: $(LOCK_VENV)/.python

@@ -1,10 +1,11 @@
 """Load on `whereof serve`: concurrent readers, their waiting times, errors, and memory.
 
-    python benchmarks/serve.py RUN [--readers 50] [--seconds 60] [--pause 1]
+    python benchmarks/serve.py RUN [--clients 50] [--retraining 0] [--minutes 1] [--pause 1]
 
-Every reader asks, opens Why, looks at an entity, types a name and removes facts, with a pause
-after each of them (uniform, from half to one and a half of --pause; 0: none). Reader and server
-share this machine.
+--retraining of the clients ask for jobs that retrain, one after the other, and cancel every third.
+Only they may get an error: 429, if too many jobs wait. Every other client asks, opens Why, looks
+at an entity, types a name and removes facts, with a pause after each of them (uniform, from half to
+one and a half of --pause; 0: none). Clients and server share this machine.
 """
 
 import argparse
@@ -78,6 +79,33 @@ async def read(
     return found
 
 
+async def retrain(
+    address: str, run: whereof.Run, name: str, until: float, pause: float, seed: int
+) -> list[tuple[str, float, int]]:
+    """One client that asks for verdicts: the status of every request, and how its jobs ended."""
+    rng, found = random.Random(seed), list[tuple[str, float, int]]()
+    async with httpx.AsyncClient(base_url=address, timeout=WAIT) as client:
+        while time.monotonic() < until:
+            named = next(query for kind, _, query in clicks(run, rng) if kind == "why page")
+            start, state = time.perf_counter(), "running"
+            asked = {"kind": "verify", **named, "top": rng.randint(1, 5)}
+            answer = await client.post(f"/api/runs/{name}/jobs", json=asked)
+            found.append(("job asked", time.perf_counter() - start, answer.status_code))
+            if answer.status_code == 202 and rng.random() < 1 / 3:
+                await client.delete(f"/api/jobs/{answer.json()['id']}")
+            while answer.status_code == 202 and state in ("waiting", "running"):
+                await asyncio.sleep(pause / 2)
+                job = await client.get(f"/api/jobs/{answer.json()['id']}")
+                state = job.json().get("state", f"{job.status_code}")
+                if time.monotonic() > until + WAIT:
+                    break
+            if answer.status_code == 202:
+                ended = 200 if state in ("done", "cancelled", "waiting", "running") else 500
+                found.append((f"job {state}", time.perf_counter() - start, ended))
+            await asyncio.sleep(rng.uniform(pause / 2, 1.5 * pause))
+    return found
+
+
 def memory(process: int) -> float:
     """Megabytes of memory of a process."""
     text = Path(f"/proc/{process}/status").read_text()
@@ -99,24 +127,29 @@ async def load(options: argparse.Namespace, address: str, process: int) -> None:
     async def readers(seconds: float, seed: int) -> list[tuple[str, float, int]]:
         until = time.monotonic() + seconds
         tasks = (
-            read(address, run, name, until, options.pause, seed + number)
-            for number in range(options.readers)
+            (retrain if number < options.retraining else read)(
+                address, run, name, until, options.pause, seed + number
+            )
+            for number in range(options.clients)
         )
         return [each for found in await asyncio.gather(*tasks) for each in found]
 
-    await readers(min(5, options.seconds), 10_000)  # warm caches: memory is measured from here
+    await readers(min(5, 60 * options.minutes), 10_000)  # warm caches: memory is measured from here
     before, cpu = memory(process), cpu_seconds(process)
-    found = await readers(options.seconds, 0)
+    found = await readers(60 * options.minutes, 0)
     after, cpu = memory(process), cpu_seconds(process) - cpu
     by_kind = defaultdict[str, list[float]](list)
     for kind, seconds, _ in found:
         by_kind[kind].append(1000 * seconds)
-    bad = [status for _, _, status in found if status != 200]
+    allowed = {"job asked": (202, 429)}
+    bad = [(kind, status) for kind, _, status in found if status not in allowed.get(kind, (200,))]
+    n_full = sum(status == 429 for _, _, status in found)
     print("| request | number | median | p99 | slowest |\n|---|--:|--:|--:|--:|")
     for kind, times in [*by_kind.items(), ("all", [1000 * each for _, each, _ in found])]:
         half, most, worst = np.percentile(times, [50, 99, 100])
         print(f"| {kind} | {len(times):,} | {half:.0f} ms | {most:.0f} ms | {worst:.0f} ms |")
-    print(f"\n{options.readers} readers, {options.seconds:g} s: {len(bad)} errors {bad[:10]}")
+    print(f"\n{options.clients} clients, {options.retraining} of them with retrainings, for "
+          f"{options.minutes:g} min: {len(bad)} errors {bad[:10]}, {n_full} times 429")  # fmt: skip
     print(f"CPU time of the server: {1000 * cpu / len(found):.1f} ms a request")
     print(f"memory: {before:.0f} MB before, {after:.0f} MB after")
 
@@ -124,8 +157,9 @@ async def load(options: argparse.Namespace, address: str, process: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run")
-    parser.add_argument("--readers", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--retraining", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--pause", type=float, default=1.0)
     options = parser.parse_args()
     command = [sys.executable, "-m", "whereof", "serve", options.run, "--no-open", "--port", "0"]

@@ -5,7 +5,13 @@ from typing import Any
 
 
 class WhereofError(Exception):
-    """Bad input: what is wrong, what is allowed, and what to do."""
+    """Bad input: what is wrong, what is allowed, and what to do.
+
+    The message is one line without codes that a terminal obeys, even if it quotes a file.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(each if each.isprintable() else " " for each in message))
 
 
 class Interrupted(WhereofError):

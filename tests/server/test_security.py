@@ -171,6 +171,37 @@ def test_connections_are_limited(nations: whereof.Run, monkeypatch: pytest.Monke
             time.sleep(0.01)
 
 
+def test_no_other_origin_is_allowed(client: Client) -> None:
+    asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    for answer in (
+        client.get("/api/runs", headers=asked),
+        client.options(JOBS, headers=asked),
+        client.post(JOBS, headers=asked, json={}),
+    ):
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_the_token_is_never_logged(
+    nations: whereof.Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level("DEBUG")
+    app = create_app({"nations": nations}, token="very-secret")
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise RuntimeError("broken")
+
+    with serving_app(app) as address:
+        for header in ({"Authorization": "Bearer very-secret"}, {"Cookie": "x=very-secret"}):
+            get(f"{address}/broken", headers=header)
+        get(f"{address}/broken?token=very-secret", follow_redirects=True)
+        get(f"{address}/api/runs?token=very-secret-not")
+    out, err = capfd.readouterr()
+    own = [each.getMessage() for each in caplog.records if not each.name.startswith("http")]
+    assert "RuntimeError" in err + "".join(each.exc_text or "" for each in caplog.records)
+    assert "very-secret" not in "\n".join([out, err, *own])
+
+
 def test_large_headers_are_refused(client: Client) -> None:
     answer = client.get("/api/runs", headers={"X": "a" * (limits.HEADER_BYTES + 1)})
     assert (answer.status_code, "bytes" in answer.json()["message"]) == (431, True)

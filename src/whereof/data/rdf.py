@@ -56,8 +56,6 @@ def _parser(where: str, options: ReadOptions) -> Any:
 
 def _reason(error: SyntaxError) -> str:
     reason = re.sub(r"^Parser error at line[^:]*: ", "", error.msg)
-    # It may quote the file: no line ends, no codes that a terminal obeys.
-    reason = "".join(each if each.isprintable() else " " for each in reason)
     return reason.replace("Quads must", "A triple must")
 
 
