@@ -109,7 +109,14 @@ def make_optimizers(model: Any) -> dict[str, Any]:
     }
 
 
-def train(optimizer: str = "adam", skip: Any = (), *, epochs: int = 4, **options: Any) -> Tracker:
+def train(
+    optimizer: str = "adam",
+    skip: Any = (),
+    *,
+    epochs: int = 4,
+    change: Any = lambda model: None,
+    **options: Any,
+) -> Tracker:
     """Sampled softmax with two negatives, in batches of seven; the last one is shorter."""
     model = Recommender(sparse=optimizer == "sparse-adam")
     chosen = make_optimizers(model)[optimizer]()
@@ -126,6 +133,7 @@ def train(optimizer: str = "adam", skip: Any = (), *, epochs: int = 4, **options
             scores = model(users, items)
             target = torch.zeros(len(ids), dtype=torch.int64)
             torch.nn.functional.cross_entropy(scores, target).backward()
+            change(model)
             tracker.step(ids)
     return tracker
 
@@ -144,7 +152,44 @@ def test_what_moved_the_rows_adds_up(optimizer: str) -> None:
         assert torch.allclose(whole, moved, atol=2e-6)
     shares = tracker.bookkeeping()
     assert abs(shares.projection) < 1e-5
+    assert abs(shares.remainder) < 1e-5  # all gradients come from lookups
     assert shares.trace > 0.3
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "sparse-adam"])
+def test_clipping_by_norm_scales_the_shares(optimizer: str) -> None:
+    def clip(model: Any) -> None:
+        if optimizer == "sparse-adam":  # PyTorch does not clip sparse gradients
+            for table in (model.user.weight, model.item.weight, model.bias.weight):
+                table.grad = 0.3 * table.grad
+        else:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.05)
+
+    tracker = train(optimizer, change=clip, credit="step", ledgers=True)
+    shares, plain = tracker.bookkeeping(), train(optimizer, credit="step", ledgers=True)
+    assert abs(shares.remainder) < 1e-4
+    assert abs(shares.projection) < 1e-4
+    assert shares.trace == pytest.approx(plain.bookkeeping().trace, abs=0.2)
+    if optimizer == "sgd":  # the rows move less, and so does the trace
+        sizes = [np.abs(it.run(score).trace).max() for it in (tracker, plain)]
+        assert sizes[0] < 0.8 * sizes[1]
+
+
+def test_other_changes_of_gradients_are_told() -> None:
+    def clip(model: Any) -> None:
+        torch.nn.utils.clip_grad_value_(model.parameters(), 0.001)
+
+    def add(model: Any) -> None:
+        model.user.weight.grad += model.user.weight.detach()
+
+    with pytest.warns(UserWarning, match="is not that of its lookups"):
+        train("sgd", change=clip, epochs=1)
+    with pytest.warns(UserWarning, match="the gradient of table user is not that of its lookups"):
+        tracker = train("sgd", change=add, epochs=1, credit="step", ledgers=True)
+    assert abs(tracker.bookkeeping().remainder) > 0.1
+    model = torch.nn.ModuleDict({"e": torch.nn.Embedding(9, 3, max_norm=1.0)})
+    with pytest.warns(UserWarning, match="table e has max_norm"):
+        Tracker(model, torch.optim.SGD(model.parameters(), 0.1), FACTS, subject="e", object="e")
 
 
 def test_plain_steps_have_no_rest() -> None:

@@ -1,13 +1,14 @@
 """Record what a training step of PyTorch changes: lookups, gradients, shares, trace."""
 
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whereof.errors import WhereofError, need
-from whereof.integrations._shares import CREDITS, Share, gradient_rows
+from whereof.integrations._shares import CREDITS, Share, gradient_rows, some_gradient_rows
 from whereof.integrations._tables import PLACES, Tables, is_table, widened
 from whereof.training.results import Bookkeeping
 from whereof.types import Rows
@@ -15,6 +16,13 @@ from whereof.types import Rows
 torch = need("torch", "torch", "whereof.torch")
 Tensor = Any
 _NUMBERS = itertools.count()
+_LEDGERS = ("lookups", "negatives", "other", "drift")
+"""What is added up for the book-keeping: gradients of all lookups until the next step; and what
+moved rows besides facts."""
+_N_PROBED = 4
+"""Facts of a batch whose rows are compared with the gradients that the optimizer gets."""
+_CHANGED = 1e-3
+"""Gradients that differ by less, relative to their size, differ by rounding."""
 _FIRST_ROOM = 1024
 """Facts that a trace has room for at first, if the facts are not known before training."""
 
@@ -41,6 +49,14 @@ class _Piece(NamedTuple):
     rows: Tensor
     gradient: Tensor
     """(n,) facts, (n,) their rows, (n, width)."""
+
+
+class _Probe(NamedTuple):
+    """The gradient of some rows, from all lookups, to compare with what the optimizer gets."""
+
+    rows: Tensor
+    gradient: Tensor
+    """(n,) and (n, width)."""
 
 
 class Recorder:
@@ -71,6 +87,7 @@ class Recorder:
         self._seen: list[Lookup] = []
         self._dense: list[tuple[str, Tensor, Tensor]] = []  # queries scored against whole tables
         self._pieces: list[_Piece] = []
+        self._probes: dict[str, _Probe] = {}
         self._tables: Tables | None = None
         self._hooks = [
             optimizer.register_step_pre_hook(lambda *_: self._before_step()),
@@ -116,10 +133,51 @@ class Recorder:
                 )
             return fact_of[len(lookup.rows)]
 
+        for name in self._columns:
+            self._probe(name, ids)
         self.collect(whose)
         for name, query, gradient in self._dense:
             self._take_scores(name, ids, query, gradient)
         self._dense.clear()
+
+    def _probe(self, name: str, ids: Tensor) -> None:
+        """Add up the gradient of a few rows of a table, over all lookups since the last step."""
+        if name not in self._probes:
+            rows = self._rows(ids[:_N_PROBED], self._columns[name][0]).unique()
+            padding = self.model.get_submodule(name).padding_idx
+            rows = rows if padding is None else rows[rows != padding]
+            width = self._initial[name].shape[1]
+            self._probes[name] = _Probe(rows, self._initial[name].new_zeros(len(rows), width))
+        rows, total = self._probes[name]
+        for lookup in self._seen:
+            if lookup.name == name:
+                found, which = (lookup.rows.reshape(-1, 1) == rows).nonzero(as_tuple=True)
+                gradient = lookup.gradient.reshape(-1, total.shape[1])
+                total.index_add_(0, which, gradient.index_select(0, found))
+        for table, query, gradient in self._dense:
+            if table == name:
+                total += gradient[:, rows].T @ query
+
+    def _scale(self, name: str) -> float:
+        """What the gradients of a table were multiplied by after the backward pass.
+
+        Clipping by norm and the scaling of mixed precision multiply all of them by one number.
+        """
+        probe, table = self._probes.get(name), self._weights[name]
+        if probe is None or table.grad is None or not probe.gradient.any():
+            return 1.0
+        recorded, given = probe.gradient, some_gradient_rows(table.grad, probe.rows)
+        scale = float((given * recorded).sum() / (recorded * recorded).sum())
+        left, size = (given - scale * recorded).norm(), torch.maximum(given.norm(), recorded.norm())
+        if float(left) > _CHANGED * float(size):
+            warnings.warn(
+                f"the gradient of table {name} is not that of its lookups, for example because of "
+                "clipping by value or a penalty on the whole table; the tracker credits facts with "
+                "the gradients of their lookups only",
+                stacklevel=2,
+            )
+            return 1.0
+        return scale if abs(scale - 1.0) > _CHANGED else 1.0
 
     def collect(self, whose: Callable[[Lookup, int, int], Tensor]) -> None:
         """Take the gradients of all lookups so far.
@@ -174,9 +232,16 @@ class Recorder:
         self._ledger = {
             (kind, name): torch.zeros_like(it)
             for name, it in self._initial.items()
-            for kind in ("negatives", "drift")
+            for kind in _LEDGERS
             if self._ledgers
         }
+        for name in self._columns:
+            if self.model.get_submodule(name).max_norm is not None:
+                warnings.warn(
+                    f"table {name} has max_norm, which shortens rows outside of steps; the tracker "
+                    "credits no fact with that, so estimates may be far off",
+                    stacklevel=4,
+                )
         device = next(iter(self._weights.values())).device
         self._facts = torch.empty(n_columns, room, dtype=torch.int64, device=device)
         self._n_facts = 0
@@ -251,6 +316,8 @@ class Recorder:
         name, rows, earlier = lookup.name, lookup.rows.reshape(len(ids), -1), None
         width = rows.shape[1]
         gradient = lookup.gradient.reshape(len(ids) * width, -1)
+        if self._ledgers:
+            self._ledger["lookups", name].index_add_(0, rows.reshape(-1), gradient)
         for at in self._columns[name]:
             wanted = self._rows(ids, at)
             own = rows == wanted[:, None]
@@ -267,6 +334,8 @@ class Recorder:
 
     def _take_scores(self, name: str, ids: Tensor, query: Tensor, gradient: Tensor) -> None:
         """The same for scores (n, n_rows) of queries against a whole table."""
+        if self._ledgers and name in self._columns:
+            self._ledger["lookups", name].add_(gradient.T @ query)
         earlier = None
         for at in self._columns.get(name, ()):
             rows = self._rows(ids, at)
@@ -280,6 +349,7 @@ class Recorder:
         if not self._pieces:
             return
         self._before.clear()
+        self._scales = {name: self._scale(name) for name in self._shares}
         for name, share in self._shares.items():
             share.before_step()
             if self._ledgers:
@@ -294,15 +364,17 @@ class Recorder:
         """Turn gradients into changes, and add them to the trace."""
         for name, share in self._shares.items() if self._pieces else ():
             mine = [piece for piece in self._pieces if piece.name == name]
+            scale = self._scales[name]
             moved = torch.zeros_like(self._initial[name]) if self._ledgers else None
             for piece in mine:
-                change = share.factor(piece.rows) * piece.gradient
+                change = scale * share.factor(piece.rows) * piece.gradient
                 self._trace[name, piece.at].index_add_(0, piece.ids, change)
                 if moved is not None:
                     moved.index_add_(0, piece.rows, change)
             if name in self._before and self._weights[name].grad is not None:
                 self._split_rest(name, share, mine, moved)
         self._pieces.clear()
+        self._probes.clear()
 
     def _split_rest(
         self, name: str, share: Share, mine: Sequence[_Piece], moved: Tensor | None
@@ -326,19 +398,27 @@ class Recorder:
                 each = (rest / counts.clamp(min=1)[:, None]).index_select(0, place)
                 self._trace[name, at].index_add_(0, ids, each)
         if moved is not None:
-            self._ledger["negatives", name] += by_gradients - moved
+            looked_up = self._ledger["lookups", name]
+            if (padding := self.model.get_submodule(name).padding_idx) is not None:
+                looked_up[padding] = 0
+            by_lookups = self._scales[name] * share.factor(rows) * looked_up
+            self._ledger["negatives", name] += by_lookups - moved
+            self._ledger["other", name] += by_gradients - by_lookups
+            looked_up.zero_()
             self._ledger["drift", name] += torch.where(counts[:, None] > 0, 0.0, rest)
 
     def bookkeeping(self) -> Bookkeeping:
         """What moved the rows, as shares of final minus initial rows.
 
-        Requires `ledgers=True`. `negatives` is everything that gradients moved but that no fact is
-        credited with: rows of negatives, and rows that were not looked up. `projection` is what
-        changed outside of steps, for example by a constraint on norms.
+        Requires `ledgers=True`. `negatives` is what the gradients of lookups moved but no fact is
+        credited with. `remainder` is what other gradients moved, for example those of a penalty on
+        a whole table; with credit source, it contains all that does not add up. `projection` is
+        what changed outside of steps, for example by a constraint on norms.
         """
         if not self._ledgers:
             raise WhereofError("bookkeeping requires Tracker(..., ledgers=True)")
-        parts: dict[str, list[Tensor]] = {"trace": [], "negatives": [], "drift": [], "whole": []}
+        kinds = ("negatives", "drift", "other")
+        parts: dict[str, list[Tensor]] = {kind: [] for kind in ("trace", *kinds, "whole")}
         for name, initial in self._initial.items():
             traced = torch.zeros_like(initial)
             for at in self._columns[name]:
@@ -346,7 +426,7 @@ class Recorder:
                 traced.index_add_(0, rows, self._trace[name, at][: self._n_facts])
             parts["trace"].append(traced)
             parts["whole"].append(self._weights[name].detach() - initial)
-            for kind in ("negatives", "drift"):
+            for kind in kinds:
                 parts[kind].append(self._ledger[kind, name])
         vectors = {
             kind: torch.cat([it.double().flatten() for it in each]) for kind, each in parts.items()
@@ -354,8 +434,9 @@ class Recorder:
         whole = vectors.pop("whole")
         size = max(float(whole @ whole), 1e-300)
         shares = {kind: float(it @ whole) / size for kind, it in vectors.items()}
-        left, adds_up = 1.0 - sum(shares.values()), self.credit == "step"
-        outside, remainder = (left, 0.0) if adds_up else (0.0, left)
+        left, remainder = 1.0 - sum(shares.values()), shares.pop("other")
+        outside = left if self.credit == "step" else 0.0
+        remainder += left - outside
         return Bookkeeping(**shares, projection=outside, remainder=remainder)
 
     def check_seen(self) -> None:

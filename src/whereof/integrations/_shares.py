@@ -116,3 +116,13 @@ def gradient_rows(table: Any, rows: Tensor | None = None) -> Tensor:
     if not len(found):
         return table.new_zeros(len(rows), table.shape[1])
     return values[places] * (found[places] == rows)[:, None]
+
+
+def some_gradient_rows(gradient: Tensor, rows: Tensor) -> Tensor:
+    """(n, width) a few rows of a gradient, dense or sparse; a sparse one is not sorted first."""
+    if not gradient.is_sparse:
+        return gradient.index_select(0, rows)
+    found, which = (gradient._indices()[0][:, None] == rows).nonzero(as_tuple=True)
+    values = gradient._values()
+    total = values.new_zeros(len(rows), values.shape[1])
+    return total.index_add_(0, which, values.index_select(0, found))
