@@ -126,9 +126,6 @@ def test_the_smallest_set_is_unticked(why: Why) -> None:
     expect(verdict).to_be_visible()
     expect(verdict.get_by_role("table", name="Estimated and retrained")).to_be_visible()
     expect(verdict.get_by_role("table", name="Top answers before and after")).to_be_visible()
-    with page.expect_download() as saved:
-        verdict.get_by_role("link", name="HTML").click()
-    assert saved.value.suggested_filename == "smallest.html"
     removed = page.locator("tr.removed")
     expect(removed.first).to_be_visible()
     ids = removed.evaluate_all("rows => rows.map(row => row.dataset.fact)")
@@ -141,6 +138,9 @@ def test_the_smallest_set_is_unticked(why: Why) -> None:
     expect(removed).to_have_count(0)
     titles = set(page.locator("tr.group").all_inner_texts())
     assert titles <= {"Facts that support it", "Facts that oppose it", "Facts without influence"}
+    with page.expect_download() as saved:
+        verdict.get_by_role("link", name="HTML").click()
+    assert saved.value.suggested_filename == "smallest.html"
 
 
 def test_a_job_survives_a_reload_and_can_be_cancelled(page: Page) -> None:

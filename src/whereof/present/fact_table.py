@@ -16,7 +16,7 @@ _GROUPS = {"supports": "support it", "opposes": "oppose it"}
 
 
 @dataclass(frozen=True)
-class FactTable:
+class ExplainedFacts:
     """What the macro `fact_table` of the templates shows."""
 
     words: Words
@@ -43,7 +43,7 @@ def fact_table(
     removed: Collection[int] = (),
     left_out: Sequence[ExplainedFact] = (),
     left_out_by: str = "",
-) -> FactTable:
+) -> ExplainedFacts:
     """The facts of an explanation; in two-way data, those of its user come first.
 
     most: the number of facts to show. ids: with their ids. removed: ids of facts that are left out
@@ -73,7 +73,7 @@ def fact_table(
     columns = _columns(explanation, [row for group in groups for row in group["rows"]])
     said = _note(explanation) if note else ""
     n_more = len(explanation.facts) - len(listed)
-    return FactTable(words, groups, columns | {"ids": ids}, said, n_more)
+    return ExplainedFacts(words, groups, columns | {"ids": ids}, said, n_more)
 
 
 def words_of(explanation: Explanation) -> Words:

@@ -89,7 +89,8 @@ def compare(
         for name in others
         if name != first.run
     }
-    prices = run_prices(runs[sides[-1].run]) if sides else Prices()
+    lacking = [side.run for side in sides if side.closer is not None]
+    prices = run_prices(runs[lacking[0]]) if lacking else Prices()
     here = f"{request.url.path}?{request.url.query}"
     page = compare_page(sides, both, [*runs], same, form, error, prices=prices, here=here)
     return HTMLResponse(page, status)

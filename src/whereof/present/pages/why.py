@@ -11,7 +11,7 @@ from whereof.explain.method import able_method, get_method
 from whereof.predict.answers import Answer, Answers
 from whereof.present import names, sentence
 from whereof.present.explanation import groups_text
-from whereof.present.fact_table import FactTable, fact_table, words_of
+from whereof.present.fact_table import ExplainedFacts, fact_table, words_of
 from whereof.present.html import Site, render
 from whereof.present.names import SPLITS, Words
 from whereof.present.pages.address import WhyAddress, address, answer_query, api_address
@@ -283,7 +283,7 @@ def _methods(site: Site, here: WhyAddress, found: Reasons) -> Iterator[dict[str,
         }
 
 
-def _filters(table: FactTable) -> list[tuple[str, str, list[str]]]:
+def _filters(table: ExplainedFacts) -> list[tuple[str, str, list[str]]]:
     """Key, title and values of what the facts can be filtered by."""
     rows, found = table.rows, []
     for key, title in (("relation", "relation"), ("role", "in common"), ("source", "source")):
