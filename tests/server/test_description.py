@@ -101,3 +101,24 @@ def test_answers_are_as_described(label: str, mode: Any, served: tuple[str, str]
 
 def _can_be_wrong(operation: Any) -> bool:
     return bool([*operation.query] or [*operation.body])
+
+
+def test_any_order_of_requests_is_answered_as_described(served: tuple[str, str]) -> None:
+    """Jobs are started, read, followed and cancelled in any order, each by the id it got."""
+    address, _ = served
+
+    class Clients(SCHEMA.as_state_machine()):  # type: ignore[misc]
+        def before_call(self, case: Any) -> None:
+            case.path_parameters |= {"run": "nations"} if "{run}" in case.operation.path else {}
+            case.query, case.body = with_known_names(case.query), with_known_names(case.body)
+
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            return {"base_url": address}
+
+        def validate_response(self, response: Any, case: Any, **_: Any) -> None:
+            case.validate_response(response, checks=CHECKS)
+
+    asked = settings(
+        max_examples=15, stateful_step_count=6, suppress_health_check=[*HealthCheck], database=None
+    )
+    Clients.run(settings=asked)

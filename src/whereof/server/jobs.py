@@ -155,7 +155,9 @@ def cancel_job(job: FoundJob, jobs: Jobs, client: Client) -> Response:
 
 
 @router.get(
-    "/api/jobs/{job}/events", response_class=EventSourceResponse, responses=errors(404, 422)
+    "/api/jobs/{job}/events",
+    response_class=EventSourceResponse,
+    responses=errors(404, 422, streams=True),
 )
 async def follow_job(job: FoundJob, jobs: Jobs) -> AsyncIterable[ServerSentEvent]:
     """Server-sent events: the current `state` first, then `progress` and `note`, then the end.

@@ -22,8 +22,11 @@ class ErrorMessage(BaseModel):
     message: str
 
 
-def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """The errors that a route may answer with, for its description."""
+def errors(*codes: int, streams: bool = False) -> dict[int | str, dict[str, Any]]:
+    """The errors that a route may answer with, for its description.
+
+    streams: FastAPI would describe the errors of a stream as events, but they are JSON.
+    """
     words = {
         400: "Bad input",
         404: "There is no such run or job",
@@ -31,7 +34,10 @@ def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
         422: "A value is missing or has the wrong type",
         429: "Too many jobs",
     }
-    return {code: {"model": ErrorMessage, "description": words[code]} for code in codes}
+    schema = {"$ref": f"#/components/schemas/{ErrorMessage.__name__}"}
+    content = {"content": {"application/json": {"schema": schema}}}
+    kind: dict[str, Any] = content if streams else {"model": ErrorMessage}
+    return {code: kind | {"description": words[code]} for code in codes}
 
 
 def document(found: Mapping[str, Any] | list[Any], status: int = 200) -> Response:
