@@ -55,7 +55,7 @@ def settle_trace(
     n_trained: int,
     advanced: Callable[[int, int], None] = lambda n_done, n_rows: None,
 ) -> None:
-    """Change the trace of a finished training, in place.
+    """Correct the trace of a finished training for the directions of its rows, in place.
 
     state: of the optimizer, as training left it after n_trained facts; advanced: called with the
     number of rows that are done, and of all.
