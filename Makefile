@@ -125,10 +125,10 @@ $(INTEGRATIONS_VENV)/.installed: $(INTEGRATIONS_VENV)/.python requirements/integ
 	@touch $@
 
 $(OLDEST_VENV)/.installed: $(LOCK_VENV)/.installed $(OLDEST_VENV)/.python pyproject.toml
-	$(LOCK_VENV)/$(BIN)/uv pip compile --quiet pyproject.toml requirements/build.in --extra dev --resolution lowest-direct \
+	$(LOCK_VENV)/$(BIN)/uv pip compile --quiet pyproject.toml --extra dev --resolution lowest-direct \
 		--python $(OLDEST_VENV)/$(BIN)/python -o $(OLDEST_VENV)/requirements.txt
 	$(OLDEST_VENV)/$(BIN)/python $(PIP_INSTALL) -r $(OLDEST_VENV)/requirements.txt
-	$(OLDEST_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	$(OLDEST_VENV)/$(BIN)/python $(PIP_INSTALL) --no-deps -e .
 	@touch $@
 
 $(AUDIT_VENV)/.installed: $(AUDIT_VENV)/.python
