@@ -406,7 +406,8 @@ def save_evaluation(folder: Path, document: dict[str, Any], arrays: Arrays | Non
     plain = json.loads(json.dumps(document, allow_nan=False))  # as it will be read
     sealed = plain | {"checksum": digest(plain)}
     text = json.dumps(sealed, ensure_ascii=False, indent=2)
-    write_text(path, text + "\n", force=True)
+    with draft_of(path) as written:
+        written.write_text(text + "\n", encoding="utf-8", newline="\n")
     for name, array in (arrays or {}).items():
         with draft_of(path.with_name(f"{path.stem}-{name}.npy")) as draft:
             write_array(draft, array)
