@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
 
+_PROBE_SECONDS = 0.1
+"""How long a server trains to find out how long retraining takes."""
+
 
 class Run(ArrayRun):
     """A trained run: predict, explain and verify; read its config, data, parameters and trace.
@@ -140,6 +143,8 @@ class Run(ArrayRun):
         result = self.manifest.result
         found: int = result.get("best_facts", result["best_epoch"] * self.dataset.n_facts)
         return found
+
+    _probed_seconds: float | None = None
 
     @cached_property
     def _recipe(self) -> "Recipe":
@@ -252,9 +257,6 @@ class Run(ArrayRun):
         A server calls it before it answers: its first answer is then as fast as others, and its
         threads find everything there.
         """
-        from whereof.retrain.engine import Recipe
-        from whereof.training.problem import Problem
-
         first = prediction.Prediction(*self.dataset.train[0].tolist())
         names = [name and prediction.typed(name) for name in first.names(self.dataset)]
         self.predict(*names[:-1], None, top=1)
@@ -265,8 +267,13 @@ class Run(ArrayRun):
             self.find_names("", "entity", place, limit=1)
         self.find_names("", "relation", limit=1)
         self.interesting("test", 1)
-        if self._n_trained is not None:
-            Recipe(Problem.of(self.dataset, self.config), 2).probe(0)
+        if self.retraining is None and self._n_trained is not None:
+            self._probed_seconds = self._recipe.probe(_PROBE_SECONDS)
+
+    @property
+    def retraining_seconds(self) -> float | None:
+        """Seconds of one retraining on one core: as probed by `warm_up`, else as training took."""
+        return self._probed_seconds or super().retraining_seconds
 
     @property
     def compiles_first(self) -> bool:
