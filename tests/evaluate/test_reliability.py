@@ -193,10 +193,13 @@ def test_words() -> None:
     assert str(far).startswith("Training does not respond linearly")
     assert "unknown" in str(Linearity(0, None, None, None, 0.0))
     said = str(Claims("rollback", 50, 3.5, 40, 18))
-    assert "3.5 times the actual one (median). 18 of 40 announced changes of the answer" in said
+    assert (
+        "3.5 times as large as the actual ones (median). 18 of 40 announced changes of the answer"
+        in said
+    )
     said = str(Claims("rollback", 50, 1.01, 0, 0))
     assert said == (
-        "In 50 tests, rollback estimated a fall as large as the actual one (median). "
-        "No change of the answer was announced."
+        "In 50 checks by retraining, the falls that rollback estimated were as large as the actual "
+        "ones (median). No change of the answer was announced."
     )
     assert "most actual changes were not falls" in str(Claims("rollback", 50, None, 0, 0))

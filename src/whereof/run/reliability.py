@@ -82,16 +82,18 @@ class Claims:
 
     def __str__(self) -> str:
         """The figures in words."""
-        size = "falls, but most actual changes were not falls"
+        size = "did not match: most actual changes were not falls"
         if self.size_ratio is not None:
             ratio = f"{self.size_ratio:.2g}"
-            times = "as large as" if ratio == "1" else f"{ratio} times"
-            size = f"a fall {times} the actual one (median)"
+            times = "" if ratio == "1" else f"{ratio} times "
+            size = f"were {times}as large as the actual ones (median)"
         changes = f"{self.n_true} of {self.n_announced} announced changes of the answer came true."
         if not self.n_announced:
             changes = "No change of the answer was announced."
-        tests = count(self.n_predictions, "test")
-        return f"In {tests}, {self.method} estimated {size}. {changes}"
+        checks = count(self.n_predictions, "check")
+        return (
+            f"In {checks} by retraining, the falls that {self.method} estimated {size}. {changes}"
+        )
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from whereof.units import show
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The model is surer of these than of three quarters of its top answers, but the test set "
-        "has another answer. Both can be true.",
+        "The test set has another answer, although the model is surer of these than of three "
+        "quarters of its top answers. Both answers may be right.",
     ),
     "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
     "top-new": (
