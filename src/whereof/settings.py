@@ -22,7 +22,7 @@ _LIMITS = {
     "most": (operator.le, "at most {}"),
 }
 _SHOWN = 60
-_TOO_LARGE = 1 << 63
+_TOO_LARGE = 1 << 64
 _WORDS = {
     int: "a whole number",
     float: "a number",

@@ -105,7 +105,8 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
     prediction = found["prediction"]
     assert lines[0] == "egypt embassy usa"
     assert (
-        f"probability {prediction['probability']:.4f}, rank {prediction['rank']} of 14" in lines[1]
+        f"probability {prediction['probability']:.4f}, rank {prediction['rank']} among "
+        f"{prediction['n_new']} new answers" in lines[1]
     )
     table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
     columns = "fact subject relation object in common estimated influence estimated without share"
@@ -130,10 +131,12 @@ def test_the_heading_says_whose_numbers_they_are(run: str) -> None:
 
 def test_another_top_answer_is_named(run: str) -> None:
     opened = library.Run.open(run)
-    last = opened.predict("egypt", "embassy", top=None, new=True).answers[-1]
+    found = opened.predict("egypt", "embassy", top=None, new=True)
+    last = found.answers[-1]
     top = opened.predict("egypt", "embassy", top=1, new=True).answers[0]
     lines = shown(run, "egypt", "embassy", last.entity)
-    assert lines[1].endswith(f"rank {last.rank} of 14; the top answer is {top.entity}")
+    among = f"among {found.n_new} new answers"
+    assert lines[1].endswith(f"rank {last.rank} {among}; the top answer is {top.entity}")
     assert shown(run, "egypt", "embassy", "_")[0] == f"egypt embassy {top.entity}"
     assert shown(run, "_", "embassy", "usa")[0].endswith(" embassy usa")
 
@@ -277,7 +280,7 @@ def test_a_two_way_run_has_no_relation(tmp_path: Path) -> None:
     path = str(tmp_path / "run")
     lines = shown(path, "ann", "big", "--everything")
     assert lines[0] == "user ann, item big"
-    assert lines[4].split()[:4] == ["fact", "user", "item", "in"]
+    assert lines[4].split()[:4] == ["fact", "user", "item", "estimated"]
     found = document(path, "ann", "_", "--without", "ann,up", "--without", "bob,up")
     assert found["prediction"]["relation"] is None
     assert len(found["without"]["fact_ids"]) == 2

@@ -144,5 +144,5 @@ def test_ratings_have_a_page(folder: Path, tmp_path: Path) -> None:
     found = read_page(path.read_text())
     assert "Evaluation 2" in found.headings
     assert "mf-biased on ratings" in found.headings
-    assert "The new answers with the highest rating, and the facts behind them." in found.text
+    assert "The new answers with the highest rating, and the ratings behind them." in found.text
     assert "Examples" in found.headings

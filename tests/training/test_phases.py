@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whereof.errors import WhereofError
 from whereof.training.config import Phase, TrainConfig
 from whereof.training.phases import Calendar
 
@@ -67,5 +68,5 @@ def test_phases_survive_a_manifest() -> None:
     config = TrainConfig(phases=(Phase(10, 5, 2, 30), Phase(12, 6, 2, 20, 8)))
     assert TrainConfig.from_dict(config.to_dict()) == config
     assert "phases" not in TrainConfig().to_dict()
-    with pytest.raises(TypeError):
+    with pytest.raises(WhereofError, match="phases are not those of a run that was updated"):
         TrainConfig(phases=[{"n_facts": 3}])

@@ -166,7 +166,7 @@ def _columns(explanation: Explanation, rows: Sequence[Mapping[str, Any]]) -> dic
         else names.estimated_title("influence", explanation),
         "without": names.estimated_title(noun, explanation) + " without it",
         "has_without": any(row["without"] is not None for row in rows),
-        "top": names.estimated_title("top answer without it", explanation)
+        "top": names.estimated_title("new top answer", explanation)
         if any(row["top"] for row in rows)
         else "",
         "in_top": in_top_title(explanation),

@@ -497,10 +497,8 @@ class Store:
         path = self._path(key)
         if key in self._last or path is None:
             return key in self._last
-        with contextlib.suppress(Exception), path.open("rb") as stream:  # as in _read
-            stream.seek(_SEAL)
-            with np.load(stream) as file:
-                return bool(list(file))
+        with contextlib.suppress(Exception), np.load(path) as file:  # as in _read
+            return bool(list(file))
         return False
 
     @contextlib.contextmanager
@@ -526,8 +524,9 @@ class Store:
         # A damaged file can raise nearly anything.
         with contextlib.suppress(Exception):
             content = memoryview(path.read_bytes() if path else b"")
-            if content[:_SEAL] == hashlib.sha256(content[_SEAL:]).digest():
-                with np.load(io.BytesIO(content[_SEAL:])) as file:
+            content, checksum = content[:-_SEAL], content[-_SEAL:]
+            if checksum == hashlib.sha256(content).digest():
+                with np.load(io.BytesIO(content)) as file:
                     return dict(file)
         return None
 
@@ -538,5 +537,5 @@ class Store:
         with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as file:
             content = io.BytesIO()
             np.savez(content, **dict(arrays))  # type: ignore[arg-type]
-            file.write(hashlib.sha256(content.getbuffer()).digest())
             file.write(content.getbuffer())
+            file.write(hashlib.sha256(content.getbuffer()).digest())  # np.load reads over it
