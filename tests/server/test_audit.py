@@ -1,5 +1,6 @@
 """The page Audit: it offers an audit, starts one, and shows what it found."""
 
+import csv
 import json
 import re
 import time
@@ -40,10 +41,21 @@ def test_an_audit_is_started_and_shown(client: Client, nations: whereof.Run, sta
     first = found.suspicious[0]
     names = f"subject={first.subject}&relation={first.relation}&object={first.object}"
     assert f"/runs/nations/why?{names}" in shown.links
-    for format, kind in (("json", "application/json"), ("html", "text/html; charset=utf-8")):
+    kinds = {
+        "json": "application/json",
+        "csv": "text/csv; charset=utf-8",
+        "html": "text/html; charset=utf-8",
+    }
+    for format, kind in kinds.items():
         saved = client.get(f"/api/jobs/{done['id']}/result", params={"format": format})
         assert saved.headers["content-type"] == kind
         assert f'filename="audit.{format}"' in saved.headers["content-disposition"]
+        if format == "csv":
+            rows = [*csv.DictReader(saved.text.splitlines())]
+            suspicious = [row for row in rows if row["table"] == "suspicious"]
+            ids = [int(row["fact_id"]) for row in suspicious]
+            assert ids == [fact.fact_id for fact in found.suspicious]
+            assert ("verified" in {row["table"] for row in rows}) is (start == "verify")
     assert "Suspicious facts" in read_page(client.get("/runs/nations/audit").text).text
     listed = client.get("/jobs").text
     assert f"/runs/nations/audit?job={done['id']}" in listed
