@@ -10,6 +10,7 @@ from httpx import Client
 from present.pages import read_page
 
 import whereof
+from server.conftest import serving
 
 
 def finished(client: Client, job: str) -> dict[str, object]:
@@ -59,6 +60,25 @@ def test_an_audit_is_started_and_shown(client: Client, nations: whereof.Run, sta
     assert "Suspicious facts" in read_page(client.get("/runs/nations/audit").text).text
     listed = client.get("/jobs").text
     assert f"/runs/nations/audit?job={done['id']}" in listed
+
+
+def test_an_audit_is_found_again_by_another_server(
+    client: Client, nations: whereof.Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = {"kind": "audit", "method": "rollback", "limit": 4, "top": 2}
+    job = finished(client, client.post("/api/runs/nations/jobs", json=task).json()["id"])
+    bad = nations.file("audits") / "bad.json"
+    bad.write_text("[]")
+    with serving({"nations": nations}) as address, Client(base_url=address, timeout=60) as other:
+        again = other.get(f"/api/jobs/{job['id']}").json()
+        page = read_page(other.get("/runs/nations/audit", params={"job": job["id"]}).text)
+        saved = other.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
+    bad.unlink()
+    for name in ("run", "kind", "options", "created", "state", "result"):
+        assert again[name] == job[name]
+    assert "Suspicious facts" in page.headings
+    assert saved.status_code == 200
+    assert "bad.json is left out" in caplog.text
 
 
 def test_the_page_offers_an_audit(client: Client) -> None:

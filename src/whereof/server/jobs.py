@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from whereof.api.run import Run
 from whereof.errors import WhereofError
 from whereof.evaluate.audit import Audit
+from whereof.events import Events
 from whereof.explain.explanation import Explanation
 from whereof.present.audit import audit_file, audit_tables
 from whereof.present.explanation import explanation_page
@@ -33,6 +34,7 @@ from whereof.server.dependencies import (
     Name,
     RunId,
 )
+from whereof.server.kept import keep_audit
 from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
 from whereof.server.requests import given_names
 from whereof.server.responses import document, download, errors
@@ -98,11 +100,17 @@ def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client
     unasked = bool(getattr(task, "unasked", False))
     job = BackgroundJob(name, task.kind, asked, long=task.is_long(run), unasked=unasked)
     try:
-        job = jobs.add(job, client, partial(task.start, run))
+        job = jobs.add(job, client, partial(_do, task, run, job))
     except TooManyJobs as error:
         raise HTTPException(429, str(error)) from None
     found = document(describe(job, jobs.positions()), 202)
     found.headers["location"] = f"/api/jobs/{job.id}"
+    return found
+
+
+def _do(task: Task, run: Run, job: BackgroundJob, events: Events) -> Any:
+    found = task.start(run, events)
+    keep_audit(run, job, found, events)
     return found
 
 
