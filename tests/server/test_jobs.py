@@ -55,13 +55,14 @@ def plain(document: Any) -> Any:
 
 
 def test_a_check_gives_the_verdict(client: Client, nations: whereof.Run) -> None:
-    job = start(client, **VERIFY)
+    checked = [11, 13]  # no other test retrains without these
+    job = start(client, **VERIFY | {"facts": checked})
     seen = follow(client, job["id"])
     assert seen[0][0] == "state"
     assert seen[-1][0] == "done"
     assert seen[-1][1]["progress"]["share"] == 1
     found = client.get(f"/api/jobs/{job['id']}").json()
-    verdict = plain(nations.verify(*ASKED.values(), facts=[3, 5]).to_dict())
+    verdict = plain(nations.verify(*ASKED.values(), facts=checked).to_dict())
     different = {name for name in verdict if found["result"][name] != verdict[name]}
     assert different <= {"seconds", "n_retrained", "n_known", "notes"}
     assert found["state"] == "done"
