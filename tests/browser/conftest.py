@@ -1,4 +1,4 @@
-"""A server with three runs, and a browser that notes every problem of a page."""
+"""A server with four runs, and a browser that notes every problem of a page."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -36,13 +36,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Nations, a copy of it in which nothing was computed, and ratings."""
+    """Nations, a copy in which no test measures reliability, one in which one does, and ratings."""
     folder = tmp_path_factory.mktemp("runs")
     whereof.train("nations", out=folder / "nations")
-    shutil.copytree(folder / "nations", folder / "copy")
+    for name in ("copy", "measured"):
+        shutil.copytree(folder / "nations", folder / name)
     train_ratings(folder, epochs=30)
     (folder / "run").rename(folder / "ratings")
-    return [folder / name for name in ("nations", "copy", "ratings")]
+    return [folder / name for name in ("nations", "copy", "measured", "ratings")]
 
 
 @pytest.fixture(scope="package")

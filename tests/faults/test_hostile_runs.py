@@ -252,6 +252,7 @@ def test_crafted_arrays_of_a_method_are_computed_again(
 WRITTEN = (
     *(".checked.json", ".lock", "reliability.json", "retrained", "prepared", "siblings"),
     *("evaluations", "progress", "prepared/x.npz", "retrained/x.jsonl", "evaluations/x.json"),
+    *("audits", "audits/x.json"),
 )
 
 

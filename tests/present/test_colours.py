@@ -5,7 +5,18 @@ import re
 import pytest
 
 from whereof.present.html import page
-from whereof.present.svg import NEITHER, OPPOSES, PREDICTED, SUPPORTS, Sign, sign_of
+from whereof.present.svg import (
+    GROUNDS,
+    INK,
+    MUTED,
+    NEITHER,
+    OPPOSES,
+    PREDICTED,
+    SUPPORTS,
+    Sign,
+    picture,
+    sign_of,
+)
 
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+): (#\w+)", block))
@@ -53,10 +64,19 @@ def test_signs() -> None:
 def test_words_of_drawings_can_be_read_on_a_dark_page() -> None:
     text = page([], title="")
     dark = dict(re.findall(r"\.whereof-chart \.(\w+) { (?:fill|stroke): (#\w+)", text))
-    assert {"box", "pillar", "ink", "muted"} <= {*dark}
+    assert {"ink", "muted"} <= {*dark}
     for sign in (SUPPORTS, OPPOSES, NEITHER, PREDICTED):
         assert contrast(dark[sign.fill], DARK["ground"]) >= 4.5
         assert contrast(dark[sign.stroke], DARK["ground"]) >= 3
-    for box in ("box", "pillar"):
-        assert contrast(dark["ink"], dark[box]) >= 4.5
-    assert contrast(dark["muted"], dark["box"]) >= 4.5
+
+
+def test_a_file_of_the_graph_has_the_grounds_of_the_page() -> None:
+    text = picture("", 1, 1, "", [], dark=True)
+    dark = dict(re.findall(r"\.whereof-chart \.(\w+) { (?:fill|stroke): (#\w+)", text))
+    for kind, light in GROUNDS.items():
+        name = "track" if kind == "pillar" else kind
+        assert (light, dark[kind]) == (LIGHT[name], DARK[name])
+        assert contrast(INK, light) >= 4.5
+        assert contrast(dark["ink"], dark[kind]) >= 4.5
+    assert contrast(MUTED, GROUNDS["third"]) >= 4.5  # a note in a box
+    assert contrast(dark["muted"], dark["third"]) >= 4.5

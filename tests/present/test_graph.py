@@ -1,6 +1,7 @@
 """The drawn explanation graph: everything appears once, in its place, and nothing overlaps."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,7 +16,7 @@ from present import documents
 from present.documents import HOSTILE, fact, made
 from whereof.explain.explanation import Explanation
 from whereof.present.graph import Chosen, explanation_svg
-from whereof.present.svg import OPPOSES, SUPPORTS, text_width
+from whereof.present.svg import GROUNDS, OPPOSES, SUPPORTS, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "/travel/travel_destination/climate./travel/travel_destination_monthly_climate/month"
@@ -151,6 +152,18 @@ def test_signs_have_colours_and_strength_has_width() -> None:
     widths = [found[name].width for name in ("ann likes bob", "bob knows ann", "ann knows cy")]
     assert widths == sorted(widths, reverse=True)
     assert len(set(widths)) == 3
+
+
+def test_kinds_of_facts_have_grounds_of_their_own() -> None:
+    def grounds(document: Explanation) -> list[str]:
+        found = (it.get("class", "").split()[0] for it in drawn(document).iter(f"{SVG}rect"))
+        return [kind for kind in found if kind in GROUNDS]
+
+    # The boxes, and a key for each ground in the legend.
+    assert Counter(grounds(small())) == {"pillar": 2, "between": 2, "third": 2, "other": 5}
+    assert "through a third entity" in explanation_svg(small())
+    assert "other users and items" in explanation_svg(ratings())
+    assert grounds(explanation(("ann", "likes", "bob"), [])) == ["pillar", "pillar"]
 
 
 def test_tooltips_say_it_all() -> None:

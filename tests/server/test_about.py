@@ -1,12 +1,27 @@
 """The page about a run."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from httpx import Client
 from present.pages import read_page
+from trained import train
 
 import whereof
+from server.conftest import serving
 
 
-def test_it_is_what_the_report_says(client: Client, nations: whereof.Run) -> None:
+@pytest.fixture
+def unmeasured(tmp_path: Path) -> Iterator[tuple[Client, whereof.Run]]:
+    """A run of its own: other tests evaluate theirs."""
+    run = train(tmp_path / "run")
+    with serving({"nations": run}) as address, Client(base_url=address, timeout=60) as client:
+        yield client, run
+
+
+def test_it_is_what_the_report_says(unmeasured: tuple[Client, whereof.Run]) -> None:
+    client, run = unmeasured
     answer = client.get("/runs/nations/about")
     assert answer.status_code == 200, answer.text
     assert "style=" not in answer.text
@@ -14,7 +29,7 @@ def test_it_is_what_the_report_says(client: Client, nations: whereof.Run) -> Non
     assert "distmult on nations" in found.headings
     assert {"Metrics", "Training", "The run", "Run it again"} <= {*found.headings}
     assert "This run has not been evaluated" in found.text
-    nations.evaluate(protocols="removal", k=1, limit=2, methods="rollback,random")
+    run.evaluate(protocols="removal", k=1, limit=2, methods="rollback,random")
     found = read_page(client.get("/runs/nations/about").text)
     assert "Removing facts and retraining" in found.headings
     assert "has not been evaluated" not in found.text

@@ -1,5 +1,6 @@
 """The page Audit: it offers an audit, starts one, and shows what it found."""
 
+import csv
 import json
 import re
 import time
@@ -9,6 +10,7 @@ from httpx import Client
 from present.pages import read_page
 
 import whereof
+from server.conftest import serving
 
 
 def finished(client: Client, job: str) -> dict[str, object]:
@@ -40,13 +42,43 @@ def test_an_audit_is_started_and_shown(client: Client, nations: whereof.Run, sta
     first = found.suspicious[0]
     names = f"subject={first.subject}&relation={first.relation}&object={first.object}"
     assert f"/runs/nations/why?{names}" in shown.links
-    for format, kind in (("json", "application/json"), ("html", "text/html; charset=utf-8")):
+    kinds = {
+        "json": "application/json",
+        "csv": "text/csv; charset=utf-8",
+        "html": "text/html; charset=utf-8",
+    }
+    for format, kind in kinds.items():
         saved = client.get(f"/api/jobs/{done['id']}/result", params={"format": format})
         assert saved.headers["content-type"] == kind
         assert f'filename="audit.{format}"' in saved.headers["content-disposition"]
+        if format == "csv":
+            rows = [*csv.DictReader(saved.text.splitlines())]
+            suspicious = [row for row in rows if row["table"] == "suspicious"]
+            ids = [int(row["fact_id"]) for row in suspicious]
+            assert ids == [fact.fact_id for fact in found.suspicious]
+            assert ("verified" in {row["table"] for row in rows}) is (start == "verify")
     assert "Suspicious facts" in read_page(client.get("/runs/nations/audit").text).text
     listed = client.get("/jobs").text
     assert f"/runs/nations/audit?job={done['id']}" in listed
+
+
+def test_an_audit_is_found_again_by_another_server(
+    client: Client, nations: whereof.Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = {"kind": "audit", "method": "rollback", "limit": 4, "top": 2}
+    job = finished(client, client.post("/api/runs/nations/jobs", json=task).json()["id"])
+    bad = nations.file("audits") / "bad.json"
+    bad.write_text("[]")
+    with serving({"nations": nations}) as address, Client(base_url=address, timeout=60) as other:
+        again = other.get(f"/api/jobs/{job['id']}").json()
+        page = read_page(other.get("/runs/nations/audit", params={"job": job["id"]}).text)
+        saved = other.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
+    bad.unlink()
+    for name in ("run", "kind", "options", "created", "state", "result"):
+        assert again[name] == job[name]
+    assert "Suspicious facts" in page.headings
+    assert saved.status_code == 200
+    assert "bad.json is left out" in caplog.text
 
 
 def test_the_page_offers_an_audit(client: Client) -> None:

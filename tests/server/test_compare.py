@@ -1,5 +1,6 @@
 """Two predictions side by side."""
 
+import csv
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -32,6 +33,35 @@ def test_both_stand_side_by_side(client: Client) -> None:
     assert answer.text.count('data-complete="/api/runs/nations/names"') == 3
     assert "/runs/nations/why?run=" not in answer.text
     assert any(link.startswith("/runs/nations/why?subject=china") for link in found.links)
+
+
+def test_a_comparison_can_be_saved(client: Client, nations: whereof.Run) -> None:
+    page = read_page(compare(client, a=ONE, b=OTHER).text)
+    links = [link for link in page.links if link.startswith("/api/compare")]
+    json, rows, file = (client.get(link) for link in links)
+    for answer, format in ((json, "json"), (rows, "csv"), (file, "html")):
+        assert f'filename="comparison.{format}"' in answer.headers["content-disposition"]
+    one, other = (side["explanation"] for side in json.json()["sides"])
+    assert [side["prediction"]["subject"] for side in (one, other)] == ["india", "china"]
+    influences = {
+        tuple(fact[place] for place in ("subject", "relation", "object")): fact["influence"]
+        for fact in one["facts"]
+    }
+    listed = [*csv.DictReader(rows.text.splitlines())]
+    found = {
+        (row["subject"], row["relation"], row["object"]): float(row["influence_a"])
+        for row in listed
+        if row["influence_a"]
+    }
+    assert found == influences
+    both = [row for row in listed if row["rank_a"] and row["rank_b"]]
+    assert len(both) == json.json()["overlap"]["n_facts"]
+    assert both == listed[: len(both)]  # those in common come first
+    saved = read_page(file.text)
+    assert {"india students usa", "china students usa"} <= {*saved.headings}
+    assert "rho of their influences is" in saved.text
+    assert [link for link in saved.links if link.startswith("/")] == []
+    assert not [link for link in read_page(compare(client, a=ONE).text).links if "/api/" in link]
 
 
 def test_a_prediction_compared_with_itself_has_all_facts_in_common(client: Client) -> None:

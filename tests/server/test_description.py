@@ -28,6 +28,7 @@ CHECKS = [
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
+SIDE = "run=nations&subject=india&relation=students&object=usa&method=rollback"
 LABELS = {
     "GET /api/runs": {},
     "GET /api/runs/{run}": {},
@@ -43,6 +44,7 @@ LABELS = {
         "method": "rollback",
         "graph": "true",
     },
+    "GET /api/compare": {"a": SIDE, "b": SIDE.replace("india", "china")},
     "GET /api/jobs": {},
     "GET /api/jobs/{job}": {},
     "GET /api/jobs/{job}/events": {},

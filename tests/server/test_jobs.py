@@ -1,5 +1,6 @@
 """Jobs: to their end, cancelled, shared, in turns, followed by server-sent events."""
 
+import csv
 import json
 import os
 import re
@@ -54,17 +55,39 @@ def plain(document: Any) -> Any:
 
 
 def test_a_check_gives_the_verdict(client: Client, nations: whereof.Run) -> None:
-    job = start(client, **VERIFY)
+    checked = [11, 13]  # no other test retrains without these
+    job = start(client, **VERIFY | {"facts": checked})
     seen = follow(client, job["id"])
     assert seen[0][0] == "state"
     assert seen[-1][0] == "done"
     assert seen[-1][1]["progress"]["share"] == 1
     found = client.get(f"/api/jobs/{job['id']}").json()
-    verdict = plain(nations.verify(*ASKED.values(), facts=[3, 5]).to_dict())
+    verdict = plain(nations.verify(*ASKED.values(), facts=checked).to_dict())
     different = {name for name in verdict if found["result"][name] != verdict[name]}
     assert different <= {"seconds", "n_retrained", "n_known", "notes"}
     assert found["state"] == "done"
     assert job["id"] in [each["id"] for each in client.get("/api/jobs").json()]
+
+
+@pytest.mark.parametrize("asked", [VERIFY, {"kind": "smallest", **ASKED, "budget": 4}])
+def test_a_result_of_retraining_is_a_table(client: Client, asked: dict[str, Any]) -> None:
+    job = ended(client, start(client, **asked)["id"])
+    saved = client.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
+    assert saved.headers["content-type"] == "text/csv; charset=utf-8"
+    rows, found = [*csv.DictReader(saved.text.splitlines())], job["result"]
+    values = {row["standing"]: row["value"] for row in rows if row["table"] == "standings"}
+    assert float(values["actual"]) == found["actual"]["probability"]
+    removed = [int(row["fact_id"]) for row in rows if row["table"] == "facts"]
+    assert sorted(removed) == sorted(found["removed"])
+
+
+def test_an_evaluation_is_no_table(client: Client) -> None:
+    asked = {"kind": "evaluate", "limit": 1, "k": [1], "protocols": ["removal"]}
+    job = ended(client, start(client, **asked)["id"])
+    answer = client.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
+    assert answer.status_code == 409
+    wanted = "this result is not written as csv; take the format json"
+    assert answer.json()["message"] == wanted
 
 
 @pytest.mark.parametrize(

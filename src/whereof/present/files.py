@@ -37,7 +37,7 @@ from whereof.run.files import (
     sealed_line,
     writing_to,
 )
-from whereof.table import arrow_schema, arrow_table
+from whereof.table import Cell, Table, arrow_schema, arrow_table
 
 Document = Mapping[str, Any]
 """Plain JSON values."""
@@ -403,6 +403,24 @@ def facts_csv(explanation: Explanation) -> str:
     row = partial(fact_row, estimate=explanation.estimate)
     layout = RowFormat(FACT_COLUMNS, lambda document: map(row, document["facts"]))
     text_writer(file, layout, ".csv")(explanation.to_dict())
+    return file.getvalue()
+
+
+def tables_csv(tables: Iterable[Table]) -> str:
+    """All rows of some tables as one CSV; its first column says which table a row is from."""
+    found = [*tables]
+    every = dict.fromkeys(column.name for table in found for column in table.columns)
+
+    def rows(_: Document) -> Iterator[list[Any]]:
+        for table in found:
+            own = [column.name for column in table.columns]
+            for row in table.rows:
+                values = (each.value if isinstance(each, Cell) else each for each in row)
+                named = dict(zip(own, values, strict=True))
+                yield [table.name, *(named.get(name) for name in every)]
+
+    file = io.StringIO(newline="")
+    text_writer(file, RowFormat({"table": str} | dict.fromkeys(every), rows), ".csv")({})
     return file.getvalue()
 
 

@@ -7,7 +7,7 @@ the middle. Facts between other entities are below, two in a row.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -34,7 +34,7 @@ _LOOP = 20
 """Distance between the two lines of a loop."""
 _CELL, _CELL_BOX, _CELL_GAP = 456, 140, 16
 """Facts between other entities: the whole, each of its boxes, and the gap between two in a row."""
-_TOP, _LEGEND = 68, 46
+_TOP, _LEGEND, _LEGEND_LINE = 68, 46, 20
 _Place = tuple[float, float, float, float]
 """x, y, width and height of a box."""
 _Sides = dict[str, list[ExplainedFact]]
@@ -46,6 +46,15 @@ _BOLD = 1.06
 def explanation_svg(explanation: Explanation, *, styled: bool = True) -> str:
     """Draw the explanation graph; styled: as a file of its own, with colours for a dark page."""
     return _Picture(explanation).draw(styled=styled)
+
+
+def ground_names(*, two_way: bool) -> dict[str, str]:
+    """What the grounds of the graph mean: which facts stand on them, or lead to them."""
+    return {
+        "between": "between the same two entities",
+        "third": "other users and items" if two_way else "through a third entity",
+        "other": "between other entities",
+    }
 
 
 @dataclass(frozen=True)
@@ -159,6 +168,8 @@ class _Picture:
         self.explanation, self.chosen = explanation, Chosen(explanation)
         self.prediction = explanation.prediction
         self.y: float = _TOP
+        self.band = ""
+        """The ground of facts between the prediction's entities."""
         self.boxes, self.edges, self.words = list[str](), list[str](), list[str]()
         self.most = max(map(_strength, self.chosen.facts), default=0.0)
         last = _MIDDLE + _BOX if self.chosen.is_loop else _RIGHT + _PILLAR
@@ -178,22 +189,31 @@ class _Picture:
             noun = names.fact_noun(self.explanation)
             more = f"{self.chosen.n_left_out:,} more of the listed {noun}s are not drawn."
             self.words.append(words(_MARGIN, self.y - 6, more))
-        height = self.y + _LEGEND
+        has = self.chosen.between, self.chosen.thirds, self.chosen.others
+        every = ground_names(two_way=self.prediction.relation is None)
+        grounds = [each for each, facts in zip(every.items(), has, strict=True) if facts]
+        height = self.y + _LEGEND + _LEGEND_LINE * bool(grounds)
         title = names.prediction_text(self.explanation)
         about = f"{names.measure_text(self.explanation)}. Positive supports, negative opposes."
         more = names.estimated_title("influence", self.explanation)
         signs = [PREDICTED, *dict.fromkeys(svg.sign_of(it.influence) for it in self.chosen.facts)]
-        legend = _legend(height - 18, [it for it in signs if it is not svg.NEITHER], more)
-        parts = [*self.edges, *self.boxes, *self.words, *legend]
+        first = self.y + _LEGEND - 18
+        legend = [*_legend(first, [it for it in signs if it is not svg.NEITHER], more)]
+        legend += _ground_legend(first + _LEGEND_LINE, grounds)
+        parts = [self.band, *self.edges, *self.boxes, *self.words, *legend]
         return svg.picture(title, self.width, height, about, parts, dark=True, styled=styled)
 
     def _add_facts(self) -> None:
         chosen, is_loop = self.chosen, self.chosen.is_loop
         across = (_LEFT, _MIDDLE if is_loop else _RIGHT)
         self._add_edge(*across, None, is_loop=is_loop)
+        top = self.y
         for fact in chosen.between:
             forwards = is_loop or chosen.end(fact, "subject") == "subject"
             self._add_edge(*(across if forwards else across[::-1]), fact, is_loop=is_loop)
+        if chosen.between:
+            size = {"width": across[1] - across[0], "height": self.y - top}
+            self.band = tag("rect", x=_LEFT, y=top, **size, **_ground("between"))
         for side, gap in _GAPS.items():
             for fact in chosen.loops[side]:
                 self._add_edge(*gap, fact, is_loop=True)
@@ -206,7 +226,7 @@ class _Picture:
         lanes = max(map(len, third.sides.values()), default=0)
         top, height = self.y, max(_LANE * lanes, 16 * len(lines) + 15 * bool(note) + 14)
         place = (_MIDDLE, top + 3, _BOX, height - 6)
-        self.boxes.append(_box(place, lines, third.title, note=note))
+        self.boxes.append(_box(place, lines, third.title, "third", note=note))
         for side, gap in _GAPS.items():
             self.y = top + (height - _LANE * len(third.sides[side])) / 2
             for fact in third.sides[side]:
@@ -253,7 +273,7 @@ class _Picture:
             label, title = (write(self.prediction, place) for write in (text_of, full_text_of))
             lines = wrap(label, _PILLAR - 16, PLAIN * _BOLD, 3)
             size = (places[place], _TOP, _PILLAR, self.y - _TOP)
-            self.boxes.append(_box(size, lines, title, is_pillar=True))
+            self.boxes.append(_box(size, lines, title, "pillar"))
 
     def _add_others(self) -> None:
         if not self.chosen.others:
@@ -271,7 +291,7 @@ class _Picture:
                 label, title = (write(fact, place) for write in (text_of, full_text_of))
                 lines = wrap(label, _CELL_BOX - 10, PLAIN, 2)
                 size = (left, self.y + 2, _CELL_BOX, _LANE - 4)
-                self.boxes.append(_box(size, lines, title))
+                self.boxes.append(_box(size, lines, title, "other"))
             self._add_edge(start, stop, fact)
 
     def _influence(self, value: float) -> str:
@@ -298,12 +318,16 @@ def _stroke(sign: svg.Sign) -> dict[str, str | None]:
     return {"class_": sign.stroke, "stroke": sign.line, "stroke_dasharray": dashes}
 
 
-def _box(
-    place: _Place, lines: Sequence[str], title: str, *, note: str = "", is_pillar: bool = False
-) -> str:
+def _ground(kind: str, rim: str = "") -> dict[str, str | None]:
+    """The look of a surface, by its kind; rim: the colour of its border."""
+    look = {"class_": f"{kind} rim" if rim else kind, "fill": svg.GROUNDS[kind]}
+    return look | {"stroke": rim or None}
+
+
+def _box(place: _Place, lines: Sequence[str], title: str, kind: str, *, note: str = "") -> str:
     """An entity: a rectangle with a name in the middle and a note below it."""
     x, y, width, height = place
-    fill, rim = ("#eceff3", "#5c6570") if is_pillar else ("#fafafa", svg.RIM)
+    is_pillar = kind == "pillar"
     step, middle = PLAIN + 3, x + width / 2
     spare = height - step * len(lines) - bool(note) * (SMALL + 3)
     # At the height of the prediction's edge, a pillar's name reads on with it.
@@ -314,7 +338,7 @@ def _box(
     ]
     if note:
         texts.append(words(middle, first + len(lines) * step - 1, note, "middle", fill=MUTED))
-    look = {"class_": "pillar rim" if is_pillar else "box rim", "fill": fill, "stroke": rim}
+    look = _ground(kind, MUTED if is_pillar else svg.RIM)
     body = tag("rect", x=x, y=y, width=width, height=height, rx=7, **look)
     return with_tip(title, body, *texts)
 
@@ -324,3 +348,11 @@ def _legend(y: float, signs: Sequence[svg.Sign], more: str) -> Iterator[str]:
         yield tag("path", d=f"M{x} {y - 4:g}h26", stroke_width=3, **_stroke(sign))
         yield words(x + 32, y, sign.word)
     yield words(16 + 100 * len(signs), y, f"thicker: more {more}", fill=MUTED)
+
+
+def _ground_legend(y: float, grounds: Iterable[tuple[str, str]]) -> Iterator[str]:
+    x = 16.0
+    for kind, text in grounds:
+        yield tag("rect", x=x, y=y - 10, width=12, height=12, rx=3, **_ground(kind, svg.RIM))
+        yield words(x + 18, y, text)
+        x += 18 + svg.text_width(text, SMALL) + 16

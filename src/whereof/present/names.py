@@ -339,7 +339,7 @@ def standings_table(
     """
     before = next(iter(standings.values()))
     columns = [
-        Column(first, first),
+        Column(first or "standing", first),
         Column("value", output_noun(before), output_unit(before, unit)),
         Column("rank", "rank", "count"),
         *more,

@@ -25,7 +25,7 @@ def show_smallest(out: Console, result: Smallest) -> None:
     """Print the result, with its facts."""
     name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
     show(out, name, smallest_words(result))
-    for table in _tables(result, most=20):
+    for table in smallest_tables(result, most=20):
         show(out, heading(table.title), replace(table, title="", note=""))
     show(out, *result.notes, f"{names.effort_text(result)}; method {result.method}", "next: --json")
 
@@ -35,7 +35,7 @@ def smallest_html(result: Smallest) -> str:
     parts = [
         ("sentence", smallest_words(result), "retrained"),
         ("paragraphs", result.notes),
-        *(("titled", table) for table in _tables(result, most=50)),
+        *(("titled", table) for table in smallest_tables(result, most=50)),
     ]
     return html.page(parts, title=names.fact_text(result.prediction), template="notebook")
 
@@ -52,7 +52,7 @@ def smallest_page(result: Smallest) -> str:
     parts = [
         ("sentence", smallest_words(result), "retrained"),
         ("paragraphs", [f"Note: {note}" for note in result.notes]),
-        *(("titled", table) for table in _tables(result, most=None)),
+        *(("titled", table) for table in smallest_tables(result)),
         ("heading", "About"),
         ("items", items.items()),
     ]
@@ -142,7 +142,8 @@ def _sentences(result: Smallest) -> Iterator[str]:
         )
 
 
-def _tables(result: Smallest, most: int | None) -> Iterator[Table]:
+def smallest_tables(result: Smallest, most: int | None = None) -> Iterator[Table]:
+    """All tables of a result."""
     yield names.removal_table(result.facts, result.before, result.predicted, result.actual)
     if result.top_answers:
         yield names.answers_table(result)

@@ -19,10 +19,18 @@ INK, MUTED, RIM, GROUND = "#222222", "#555555", "#9a9a9a", "#ffffff"
 SERIES = ("#0072b2", "#d55e00", "#00795a", "#a9457f", "#7a6a00", "#555555")
 """Colours of series on a light background; colour-blind readers can distinguish them."""
 _DARK_SERIES = ("#56b4e9", "#ff9a4d", "#3fd0a4", "#e59cc4", "#e6d050", "#b5b5b5")
+GROUNDS = {"pillar": "#e6eaee", "between": "#efe8f8", "third": "#e3f2ee", "other": "#f9f1d8"}
+"""Surfaces of the explanation graph, as on pages of the server, by class."""
+_DARK_GROUNDS = {
+    "pillar": "#2d343c",
+    "between": "#2d2639",
+    "third": "#1b302b",
+    "other": "#332d17",
+}
 _DARK = [
     *("ground { fill: #181818", "ink { fill: #eeeeee", "muted { fill: #b5b5b5"),
     *("rim { stroke: #777777", "dark { stroke: #eeeeee"),
-    *("box { fill: #20252b", "pillar { fill: #2d343c"),
+    *(f"{kind} {{ fill: {colour}" for kind, colour in _DARK_GROUNDS.items()),
     *(f"fill{index} {{ fill: {colour}" for index, colour in enumerate(_DARK_SERIES)),
     *(f"line{index} {{ stroke: {colour}" for index, colour in enumerate(_DARK_SERIES)),
 ]

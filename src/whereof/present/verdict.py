@@ -39,7 +39,7 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
     name = Text(on_one_line(names.fact_text(verdict.prediction)), style="bold")
     claim = [] if verdict.claim is None else [f"The estimate is {claim_words(verdict)}."]
     show(out, name, verdict_words(verdict), *claim)
-    for table in _tables(verdict, most=20):
+    for table in verdict_tables(verdict, most=20):
         if listed or table.name != "facts":
             show(out, heading(table.title), replace(table, title="", note=""))
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
@@ -52,7 +52,7 @@ def verdict_html(verdict: Verdict) -> str:
     parts = [
         ("sentence", verdict_words(verdict), "retrained"),
         ("paragraphs", verdict.notes),
-        *(("titled", table) for table in _tables(verdict, most=50)),
+        *(("titled", table) for table in verdict_tables(verdict, most=50)),
     ]
     return html.page(parts, title=names.fact_text(verdict.prediction), template="notebook")
 
@@ -72,7 +72,7 @@ def verdict_page(verdict: Verdict) -> str:
     parts = [
         ("sentence", verdict_words(verdict), "retrained"),
         ("paragraphs", [f"Note: {note}" for note in verdict.notes]),
-        *(("titled", table) for table in _tables(verdict, most=None)),
+        *(("titled", table) for table in verdict_tables(verdict)),
         ("heading", "About"),
         ("items", items.items()),
     ]
@@ -108,7 +108,8 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def _tables(verdict: Verdict, most: int | None) -> Iterator[Table]:
+def verdict_tables(verdict: Verdict, most: int | None = None) -> Iterator[Table]:
+    """All tables of a verdict."""
     before, predicted = verdict.before, verdict.predicted
     yield names.removal_table(verdict.facts, before, predicted, verdict.actual)
     if verdict.top_answers:
@@ -146,7 +147,7 @@ def _seeds(verdict: Verdict, summary: Summary) -> Table:
         Column("seed", "seed"),
         *(Column(name, name, unit) for name in ("before", "actual")),
         Column("fall", "fall", names.output_unit(verdict.before, "points")),
-        *(Column(name, name) for name in ("top before", "top after")),
+        *(Column(f"top_{name}", f"top {name}") for name in ("before", "after")),
     ]
     rows: list[Sequence[Any]] = []
     for each in verdict.seeds:

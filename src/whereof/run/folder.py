@@ -39,7 +39,7 @@ STATE = "state.safetensors"
 """What training needs to go on, see `whereof update`."""
 CHECKPOINTS = "checkpoints"
 NAME = files.MANIFEST
-_WRITTEN = (PROGRESS, CHECKPOINTS, "retrained", "prepared", "siblings", "evaluations")
+_WRITTEN = (PROGRESS, CHECKPOINTS, "retrained", "prepared", "siblings", "evaluations", "audits")
 """Folders that Whereof writes into after a run was opened."""
 _Kind = TypeVar("_Kind")
 

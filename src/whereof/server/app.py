@@ -12,6 +12,7 @@ from whereof._version import __version__
 from whereof.api.run import Run
 from whereof.present.html import STATIC, static_root
 from whereof.server import about, ask, audit, compare, jobs, why
+from whereof.server.kept import kept_audits
 from whereof.server.queue import JobQueue
 from whereof.server.responses import handle_errors
 from whereof.server.security import Security
@@ -44,7 +45,8 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.runs, app.state.jobs = dict(runs), JobQueue()
+    kept = (job for run_id, run in runs.items() for job in kept_audits(run_id, run))
+    app.state.runs, app.state.jobs = dict(runs), JobQueue(kept=kept)
     for page in (about, ask, why, audit, compare, jobs):
         app.include_router(page.router)
     app.mount(static_root(), StaticFiles(directory=STATIC))

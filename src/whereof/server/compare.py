@@ -2,26 +2,29 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from whereof.errors import WhereofError
-from whereof.evaluate.agreement import overlap
+from whereof.evaluate.agreement import Overlap, overlap
+from whereof.explain.explanation import Explanation, as_plain
 from whereof.explain.method import get_method
+from whereof.present.files import tables_csv
 from whereof.present.pages.address import WhyAddress, address
-from whereof.present.pages.compare import ComparedView, compare_page
+from whereof.present.pages.compare import ComparedView, compare_file, compare_page, compare_table
 from whereof.present.pages.price import Prices
 from whereof.server import limits
 from whereof.server.dependencies import AllRuns, Name
 from whereof.server.requests import PredictionRequest, Word, run_prices
+from whereof.server.responses import document, download, errors
 from whereof.server.runs import ServedRuns
 from whereof.server.why import ready_method
 
-router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
+router = APIRouter()
 _View = Annotated[str, Query(max_length=4 * limits.NAME_LETTERS)]
 
 
@@ -50,7 +53,45 @@ class _Side(PredictionRequest):
         return WhyAddress(**self.model_dump(exclude={"run"})).query()
 
 
-@router.get("/compare")
+class ComparedSide(BaseModel):
+    """One side: the id of a run, and an explanation in it."""
+
+    run: str
+    explanation: Explanation
+
+
+class ComparedSides(BaseModel):
+    """Two explanations, and how far they have the same facts."""
+
+    sides: tuple[ComparedSide, ComparedSide]
+    overlap: Overlap
+
+
+@router.get(
+    "/api/compare",
+    response_model=ComparedSides,
+    responses=errors(400, 404, 422) | {200: {"content": {"text/csv": {}, "text/html": {}}}},
+)
+def comparison(
+    runs: AllRuns, a: _View, b: _View, format: Literal["json", "csv", "html"] = "json"
+) -> Response:
+    """Two explanations side by side, as a file; `a` and `b` are queries of Why pages, with `run`.
+
+    The csv has a row per fact, with its ranks and influences on both sides.
+    """
+    given = [_Side.read(a), _Side.read(b)]
+    sides = _by_one_method(runs, given, [_side(runs, side) for side in given])
+    both = overlap(*(side.explanation for side in sides))
+    if format == "json":
+        explained = [{"run": side.run, "explanation": side.explanation.to_dict()} for side in sides]
+        found = {"sides": explained, "overlap": as_plain(both)}
+        return document(found, name="comparison.json")
+    is_table = format == "csv"
+    content = tables_csv([compare_table(sides)]) if is_table else compare_file(sides, both)
+    return download(content, f"comparison.{format}", f"text/{format}; charset=utf-8")
+
+
+@router.get("/compare", response_class=HTMLResponse, include_in_schema=False)
 def compare(
     request: Request,
     runs: AllRuns,
@@ -79,7 +120,7 @@ def compare(
             sides.append(_side(runs, side))
         except WhereofError as problem:
             error, status = str(problem), 400
-    if len(sides) == 2 and not any(side.method for side in given):
+    if len(sides) == 2:
         sides = _by_one_method(runs, given, sides)
     both = overlap(*(side.explanation for side in sides)) if len(sides) == 2 else None
     data = runs[first.run].about.dataset if first.run in runs else None
@@ -103,7 +144,9 @@ def _address(a: str, other: _Side) -> str:
 def _by_one_method(
     runs: ServedRuns, given: list[_Side], sides: list[ComparedView]
 ) -> list[ComparedView]:
-    """Both sides by the same method if possible: influences of two methods differ in size."""
+    """Both sides by the same method if none is given: influences of two methods differ in size."""
+    if any(side.method for side in given):
+        return sides
     methods = dict.fromkeys(side.explanation.method for side in sides)
     for method in methods if len(methods) > 1 else ():
         with suppress(WhereofError):

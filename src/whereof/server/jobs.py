@@ -14,13 +14,15 @@ from pydantic import BaseModel
 from whereof.api.run import Run
 from whereof.errors import WhereofError
 from whereof.evaluate.audit import Audit
+from whereof.events import Events
 from whereof.explain.explanation import Explanation
-from whereof.present.audit import audit_file
+from whereof.present.audit import audit_file, audit_tables
 from whereof.present.explanation import explanation_page
+from whereof.present.files import facts_csv, tables_csv
 from whereof.present.html import Site
 from whereof.present.pages.jobs import JobView, jobs_page
-from whereof.present.smallest import smallest_page
-from whereof.present.verdict import verdict_page
+from whereof.present.smallest import smallest_page, smallest_tables
+from whereof.present.verdict import verdict_page, verdict_tables
 from whereof.retrain.smallest import Smallest
 from whereof.retrain.verify import Verdict
 from whereof.server.dependencies import (
@@ -32,6 +34,7 @@ from whereof.server.dependencies import (
     Name,
     RunId,
 )
+from whereof.server.kept import keep_audit
 from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
 from whereof.server.requests import given_names
 from whereof.server.responses import document, download, errors
@@ -97,11 +100,17 @@ def start_job(run: FoundRun, name: RunId, task: Task, jobs: Jobs, client: Client
     unasked = bool(getattr(task, "unasked", False))
     job = BackgroundJob(name, task.kind, asked, long=task.is_long(run), unasked=unasked)
     try:
-        job = jobs.add(job, client, partial(task.start, run))
+        job = jobs.add(job, client, partial(_do, task, run, job))
     except TooManyJobs as error:
         raise HTTPException(429, str(error)) from None
     found = document(describe(job, jobs.positions()), 202)
     found.headers["location"] = f"/api/jobs/{job.id}"
+    return found
+
+
+def _do(task: Task, run: Run, job: BackgroundJob, events: Events) -> Any:
+    found = task.start(run, events)
+    keep_audit(run, job, found, events)
     return found
 
 
@@ -119,31 +128,33 @@ def show_job(job: FoundJob, jobs: Jobs) -> Response:
     return document(about | {"result": None if job.found is None else job.found.to_dict()})
 
 
-_FILES: dict[type, Callable[[Any], str]] = {
-    Verdict: verdict_page,
-    Smallest: smallest_page,
-    Explanation: explanation_page,
-    Audit: audit_file,
+_FILES: dict[tuple[str, type], Callable[[Any], str]] = {
+    ("html", Verdict): verdict_page,
+    ("html", Smallest): smallest_page,
+    ("html", Explanation): explanation_page,
+    ("html", Audit): audit_file,
+    ("csv", Verdict): lambda found: tables_csv(verdict_tables(found)),
+    ("csv", Smallest): lambda found: tables_csv(smallest_tables(found)),
+    ("csv", Explanation): facts_csv,
+    ("csv", Audit): lambda found: tables_csv(audit_tables(found)),
 }
-"""What writes a result as an HTML file."""
+"""What writes a result as a file, by format."""
 
 
 @router.get(
     "/api/jobs/{job}/result",
-    responses=errors(404, 409, 422) | {200: {"content": {"text/html": {}}}},
+    responses=errors(404, 409, 422) | {200: {"content": {"text/csv": {}, "text/html": {}}}},
 )
-def download_result(job: FoundJob, format: Literal["json", "html"] = "json") -> Response:
-    """What a job found, as a file: the document that the command prints, or a page."""
-    write = _FILES.get(type(job.found))
+def download_result(job: FoundJob, format: Literal["json", "csv", "html"] = "json") -> Response:
+    """What a job found, as a file: the document that the command prints, its tables, or a page."""
+    write = _FILES.get((format, type(job.found)))
     if job.found is None:
         raise HTTPException(409, f"the job is {job.state}: it has no result")
     if format == "json":
-        found = document(job.found.to_dict())
-        found.headers["Content-Disposition"] = f'attachment; filename="{job.kind}.json"'
-        return found
+        return document(job.found.to_dict(), name=f"{job.kind}.json")
     if write is None:
-        raise HTTPException(409, "this result is not written as a page; take the format json")
-    return download(write(job.found), f"{job.kind}.html", "text/html; charset=utf-8")
+        raise HTTPException(409, f"this result is not written as {format}; take the format json")
+    return download(write(job.found), f"{job.kind}.{format}", f"text/{format}; charset=utf-8")
 
 
 @router.delete("/api/jobs/{job}", response_model=JobDocument, responses=errors(404, 409, 422))

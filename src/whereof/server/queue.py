@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -138,8 +138,12 @@ class JobQueue:
     They run inside of a `with` block.
     """
 
-    def __init__(self, at_once: int = limits.JOBS_AT_ONCE) -> None:
-        self._jobs: dict[str, BackgroundJob] = {}
+    def __init__(
+        self, at_once: int = limits.JOBS_AT_ONCE, kept: Iterable[BackgroundJob] = ()
+    ) -> None:
+        """kept: jobs of an earlier server, which are done."""
+        latest = sorted(kept, key=lambda job: job.created)[-limits.JOBS_KEPT :]
+        self._jobs: dict[str, BackgroundJob] = {job.id: job for job in latest}
         self._work: dict[str, Work] = {}
         self._turns: list[str] = []
         """Clients that had a turn and wait for another one; the first one is next."""

@@ -40,8 +40,8 @@ def errors(*codes: int, streams: bool = False) -> dict[int | str, dict[str, Any]
     return {code: kind | {"description": words[code]} for code in codes}
 
 
-def document(found: Mapping[str, Any] | list[Any], status: int = 200) -> Response:
-    """A document of the library, exactly as `--json` prints it."""
+def document(found: Mapping[str, Any] | list[Any], status: int = 200, name: str = "") -> Response:
+    """A document of the library, exactly as `--json` prints it; name: of a file to save."""
     try:
         text = json.dumps(found, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -49,7 +49,7 @@ def document(found: Mapping[str, Any] | list[Any], status: int = 200) -> Respons
             "the result contains NaN or infinity, which JSON cannot express: the run's parameters "
             "are too large; train it again with a smaller rate"
         ) from None
-    return Response(text, status, media_type=JSON)
+    return download(text, name, JSON) if name else Response(text, status, media_type=JSON)
 
 
 def download(content: str, name: str, media_type: str) -> Response:

@@ -15,6 +15,7 @@ from whereof.present.pages.address import api_address
 from whereof.present.pages.price import Prices
 from whereof.present.pages.start import Offer, starts
 from whereof.present.svg import NEITHER, sign_of
+from whereof.table import Column, Table
 from whereof.units import show, typographic
 
 _SHOWN = 10
@@ -58,16 +59,12 @@ def compare_page(
     """
     site = Site(sides[0].run, "compare") if sides else Site(page="compare")
     predictions = [each.explanation.prediction for each in sides]
-    texts = [query_text(vars(each), each.labels) for each in predictions]
     return render(
         "compare",
-        f"{' and '.join(dict.fromkeys(texts)) or 'two predictions'} · compare",
+        _title(sides),
         site,
         ["compare.js", "start.js"],
-        sides=[_side(each) for each in sides],
-        said=[*_agreement(sides, overlap)] if overlap else [],
-        rows=[*_rows(sides, overlap)] if overlap else [],
-        noun=_noun(sides),
+        **_content(sides, overlap),
         two_way=bool(sides) and sides[0].explanation.prediction.relation is None,
         runs=runs,
         same=same,
@@ -81,7 +78,49 @@ def compare_page(
         query=query,
         error=error,
         offer=_offer(sides, prices, here),
+        downloads=[
+            (name, f"/api{here}&format={name.lower()}")
+            for name in ("JSON", "CSV", "HTML")
+            if overlap
+        ],
     )
+
+
+def compare_file(sides: Sequence[ComparedView], overlap: Overlap) -> str:
+    """A whole HTML file: both sides and their strongest facts."""
+    return render("compare", _title(sides), error="", **_content(sides, overlap))
+
+
+def compare_table(sides: Sequence[ComparedView]) -> Table:
+    """All facts of both sides, with their ranks and influences; those in common come first."""
+    ranked = [*_ranked(sides, limit=None)]
+    facts = [next(fact for fact in each.facts if fact is not None) for each in ranked]
+    columns: list[tuple[Column, list[Any]]] = [*names.fact_columns(facts, ids=False)]
+    for index, (side, name) in enumerate(zip(sides, "ab", strict=True)):
+        own = [each.facts[index] for each in ranked]
+        influences = [None if fact is None else fact.influence for fact in own]
+        unit = names.influence_unit(side.explanation)
+        columns += [
+            (Column(f"rank_{name}", "rank", "count"), [each.ranks[index] for each in ranked]),
+            (Column(f"influence_{name}", "influence", unit), influences),
+        ]
+    return Table.by_columns("facts", _title(sides), columns)
+
+
+def _title(sides: Sequence[ComparedView]) -> str:
+    predictions = [each.explanation.prediction for each in sides]
+    texts = [query_text(vars(each), each.labels) for each in predictions]
+    return f"{' and '.join(dict.fromkeys(texts)) or 'two predictions'} · compare"
+
+
+def _content(sides: Sequence[ComparedView], overlap: Overlap | None) -> dict[str, Any]:
+    """What the page and the file both show."""
+    return {
+        "sides": [_side(each) for each in sides],
+        "said": [*_agreement(sides, overlap)] if overlap else [],
+        "rows": [*_rows(sides)] if overlap else [],
+        "noun": _noun(sides),
+    }
 
 
 def _offer(sides: Sequence[ComparedView], prices: Prices, here: str) -> Part | None:
@@ -154,11 +193,21 @@ def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]
     )
 
 
-def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Ranked:
+    """A fact on both sides; None on a side that does not have it."""
+
+    facts: list[ExplainedFact | None]
+    ranks: list[int | None]
+    both: bool
+    """Whether both sides list it."""
+
+
+def _ranked(sides: Sequence[ComparedView], limit: int | None) -> Iterator[_Ranked]:
     """The strongest facts of both sides: those in common first, then by rank."""
     by_key = [{_key(fact): fact for fact in _strongest(side)} for side in sides]
     places = [{key: place for place, key in enumerate(side, 1)} for side in by_key]
-    shown = [[*side][:_SHOWN] for side in by_key]
+    shown = [[*side][:limit] for side in by_key]
     listed = {key: None for first in shown for key in first}
 
     def order(key: tuple[str, ...]) -> tuple[bool, int]:
@@ -166,15 +215,21 @@ def _rows(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[dict[str,
         return not all(key in first for first in shown), min(ranks)
 
     for key in sorted(listed, key=order):
-        facts = [side.get(key) for side in by_key]
-        known = next(fact for fact in facts if fact is not None)
+        facts, ranks = [side.get(key) for side in by_key], [side.get(key) for side in places]
+        yield _Ranked(facts, ranks, both=all(key in first for first in shown))
+
+
+def _rows(sides: Sequence[ComparedView]) -> Iterator[dict[str, Any]]:
+    """The strongest facts of both sides as texts."""
+    for each in _ranked(sides, _SHOWN):
+        known = next(fact for fact in each.facts if fact is not None)
         yield {
             "text": query_text(vars(known), known.labels),
             "title": names.fact_text(known),
-            "both": all(key in first for first in shown),
+            "both": each.both,
             "cells": [
-                None if fact is None else _cell(side, fact, ranks[key])
-                for side, fact, ranks in zip(sides, facts, places, strict=True)
+                None if fact is None or rank is None else _cell(side, fact, rank)
+                for side, fact, rank in zip(sides, each.facts, each.ranks, strict=True)
             ],
         }
 

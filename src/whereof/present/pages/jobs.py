@@ -29,7 +29,7 @@ _MOST_LISTED = 20
 def job_downloads(job: str) -> list[tuple[str, str]]:
     """Names and addresses of the files with the result of a job."""
     result = f"/api/jobs/{quote(job, safe='')}/result?format="
-    return [("JSON", f"{result}json"), ("HTML", f"{result}html")]
+    return [(name, f"{result}{name.lower()}") for name in ("JSON", "CSV", "HTML")]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whereof.explain.explanation import ExplainedFact, Explanation
-from whereof.present.graph import Chosen, Third
+from whereof.present.graph import Chosen, Third, ground_names
 from whereof.present.names import Words, label_of, name_of, short_relation
 from whereof.present.svg import PLAIN, SMALL, fit, safe, sign_of, tag, wrap
 
@@ -37,15 +37,15 @@ def graph_legend(layout: Mapping[str, Any], words: Words) -> list[tuple[str, str
     edges, kinds = layout["edges"], {node["kind"] for node in layout["nodes"]}
     signs = {edge["sign"] for edge in edges}
     listed = all(edge.get("listed", True) for edge in edges)
-    third = "other users and items" if words.two_way else "through a third entity"
+    grounds = ground_names(two_way=words.two_way)
     every = [
         ("predicted", "predicted", True),
         ("supports", "supports", "supports" in signs),
         ("opposes", "opposes", "opposes" in signs),
         ("pale", "not in the list", not listed),
-        ("ground band", "between the same two entities", "band" in kinds),
-        ("ground third", third, "third" in kinds),
-        ("ground other", "between other entities", "other" in kinds),
+        ("ground band", grounds["between"], "band" in kinds),
+        ("ground third", grounds["third"], "third" in kinds),
+        ("ground other", grounds["other"], "other" in kinds),
     ]
     return [(kind, text) for kind, text, is_shown in every if is_shown]
 
