@@ -86,7 +86,7 @@ def test_the_table_of_a_notebook() -> None:
     read = Reading(explanation_html(small()))
     assert read.rows[0] == [
         "rank", "fact", "estimated influence", "estimated probability without it",
-        "estimated top answer without it",
+        "estimated new top answer",
     ]  # fmt: skip
     groups = ["Facts that support it"], ["Facts that oppose it"], ["Facts without influence"]
     assert [row for row in read.rows if len(row) == 1] == [*groups]

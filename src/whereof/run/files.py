@@ -497,7 +497,8 @@ class Store:
         path = self._path(key)
         if key in self._last or path is None:
             return key in self._last
-        with contextlib.suppress(Exception), np.load(path) as file:  # as in _read
+        reading = contextlib.suppress(Exception)  # as in _read
+        with reading, path.open("rb") as stream, np.load(stream) as file:
             return bool(list(file))
         return False
 
