@@ -62,8 +62,8 @@ class Card:
         function((blocks,), (threads,), tuple(arguments), shared_mem=shared)
 
     def wait(self) -> None:
-        """Wait until all launched kernels are finished."""
-        self.xp.cuda.Device().synchronize()
+        """Wait until all kernels that this thread launched are finished."""
+        self.xp.cuda.get_current_stream().synchronize()
 
     def address(self, array: Any) -> int:
         """The address of an array of `xp`."""
