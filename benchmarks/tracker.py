@@ -1,9 +1,13 @@
-"""How much longer a PyTorch step takes with a tracker: `python benchmarks/tracker.py`.
+"""How much longer a PyTorch step takes with a tracker.
+
+    python benchmarks/tracker.py
+    PYTHONPATH=src python benchmarks/tracker.py --device cuda
 
 DistMult with sampled negatives: a lookup of subjects, relations, and of each object with its
 negatives, a softmax loss, and the optimizer. Rounds with and without a tracker take turns; the
 ratio is that of the medians. On a CPU it is the time that the process computes (on one thread,
-unless --threads says otherwise), so other work on the machine hardly matters.
+unless --threads says otherwise), so other work on the machine hardly matters. On a GPU it is the
+time of a whole step, until the device is idle. Only PyTorch and NumPy are required.
 """
 
 import argparse
@@ -13,7 +17,8 @@ from typing import Any
 
 import torch
 
-from whereof.torch import Tracker
+# The part of a tracker that works during training. `whereof.torch` imports all of Whereof.
+from whereof.integrations._recorder import Recorder
 
 N_ENTITIES, N_RELATIONS, N_FACTS = 14_541, 237, 272_115  # those of FB15k-237
 OPTIMIZERS: dict[str, Any] = {
@@ -47,10 +52,10 @@ def measure(name: str, sparse: bool, credit: str, given: argparse.Namespace) -> 
     for tracked in (False, True):
         model = DistMult(given.dim, sparse).to(device)
         optimizer = OPTIMIZERS[name](list(model.parameters()))
-        tracker = Tracker(model, optimizer, facts, credit=credit) if tracked else None
+        tracker = Recorder(model, optimizer, facts, credit=credit) if tracked else None
         cases.append((model, optimizer, tracker))
     facts, times = facts.to(device), [list[float](), list[float]()]
-    clock = time.process_time if given.device == "cpu" else time.perf_counter
+    clock = time.process_time if device.type == "cpu" else time.perf_counter
     target = torch.zeros(given.batch_size, dtype=torch.int64, device=device)
     for round_ in range(given.rounds + 3):
         ids = torch.randint(N_FACTS, (given.batch_size,), generator=generator).to(device)
@@ -87,7 +92,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    print(f"batch {given.batch_size}, dim {given.dim}, {given.negatives} negatives, {given.device}")
+    device = torch.cuda.get_device_name() if given.device.startswith("cuda") else given.device
+    print(f"batch {given.batch_size}, dim {given.dim}, {given.negatives} negatives, {device}")
     print("optimizer   gradients  credit  untracked ms  tracked ms  ratio")
     for name in OPTIMIZERS:
         for sparse in (True,) if name == "SparseAdam" else (False, True):

@@ -273,13 +273,40 @@ def test_a_saved_import_opens_like_any_run(tmp_path: Path) -> None:
     assert opened.metrics == kept.metrics
 
 
-def test_an_earlier_epoch_that_was_restored_is_refused() -> None:
+@pytest.mark.parametrize("loop", ["slcwa", "lcwa"])
+def test_an_early_stopper_keeps_the_rows_and_the_trace_of_the_best_epoch(loop: str) -> None:
+    data = Nations()
+    stopped, plain = Trace(data.training), Trace(data.training)
+    stopper = {"frequency": 1, "patience": 2, "relative_delta": 0.02}
+    settings = {"training_kwargs": {"num_epochs": 9}, "optimizer_kwargs": {"lr": 0.1}}
+    result = train(
+        data.training,
+        "DistMult",
+        loop,
+        stopped,
+        stopper="early",
+        stopper_kwargs=stopper,
+        **settings,
+    )
+    best, n_epochs = result.stopper.best_epoch, len(result.losses)
+    assert best < n_epochs
+    settings["training_kwargs"] = {"num_epochs": best}
+    wanted = plain.run(train(data.training, "DistMult", loop, plain, **settings))
+    found = stopped.run(result)
+    np.testing.assert_array_equal(found.entity_rows, wanted.entity_rows)
+    np.testing.assert_array_equal(found.trace, wanted.trace)
+    assert stopped.tracker is not None
+    later = stopped.tracker.slots()[0][: found.dataset.n_facts]
+    assert not np.array_equal(found.trace[:, : later.shape[1]], later)
+
+
+def test_a_model_that_changed_after_training_is_refused() -> None:
     data = Nations()
     tracer = Trace(data.training)
     result = train(data.training, "DistMult", "slcwa", tracer)
     with torch.no_grad():
         result.model.entity_representations[0]._embeddings.weight += 1
-    with pytest.raises(whereof.WhereofError, match="early stopper"):
+    with pytest.raises(whereof.WhereofError, match="do not change it after"):
         tracer.run(result)
 
 

@@ -1,5 +1,7 @@
 """Tracking a PyTorch loop: shares, book-keeping, runs, scoring functions, verdicts."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -379,3 +381,16 @@ def test_mistakes_are_said_in_one_line(act: Any, said: str) -> None:
     with pytest.raises(whereof.WhereofError, match=said) as caught:
         act(model, torch.optim.SGD(model.parameters(), 0.1))
     assert "\n" not in str(caught.value)
+
+
+def test_the_benchmark_of_the_tracker_needs_only_pytorch_and_numpy() -> None:
+    """It runs on machines with a GPU where the other packages are missing."""
+    file = Path(__file__).parents[2] / "benchmarks" / "tracker.py"
+    code = (
+        "import runpy, sys; sys.modules.update(dict.fromkeys("
+        "('numba', 'pyarrow', 'msgspec', 'click', 'rich', 'jinja2', 'safetensors'))); "
+        "sys.argv[1:] = '--batch-size 8 --dim 4 --rounds 1'.split(); "
+        f"runpy.run_path({str(file)!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 2 + 12

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,16 +12,24 @@ from whereof.errors import WhereofError, need
 from whereof.integrations._pykeen_models import ImportedModel
 from whereof.integrations._recorder import Lookup, Recorder
 from whereof.models.scoring import Scorer
-from whereof.types import FactIds
+from whereof.types import FactIds, Rows
 
 torch = need("torch", "pykeen", "whereof.pykeen")
 pykeen_training = need("pykeen.training", "pykeen", "whereof.pykeen")
 pykeen_callbacks = need("pykeen.training.callbacks", "pykeen", "whereof.pykeen")
 Tensor = Any
-_STOPPED = (
-    "the model is not that of the last epoch, for example because an early stopper restored an "
-    "earlier epoch; train again without a stopper, up to that epoch"
+_CHANGED = (
+    "the model has neither the rows of the last epoch nor those that an early stopper restored; "
+    "pass the model that was traced, and do not change it after training"
 )
+
+
+class _Epoch(NamedTuple):
+    """The model after an epoch."""
+
+    rows: dict[str, Tensor]
+    slots: tuple[Rows, ...]
+    """The trace until then."""
 
 
 class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, misc]
@@ -42,6 +50,7 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
         self.factory, self._credit = factory, credit
         self.tracker: Recorder | None = None
         self._score_gradients: list[Tensor] = []
+        self._saved: dict[Any, _Epoch] = {}
         self._n_done = 0
 
     def pre_batch(self, **kwargs: Any) -> None:
@@ -75,6 +84,20 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
         )
         if lcwa:
             self._watch_scores(loop)
+        self._watch_saving(loop, self.tracker)
+
+    def _watch_saving(self, loop: Any, tracker: Recorder) -> None:
+        """Keep the trace whenever PyKEEN writes a model that an early stopper may restore."""
+        save = getattr(loop._save_state, "__wrapped__", loop._save_state)
+
+        @functools.wraps(save)
+        def watched(path: Any, *given: Any, **named: Any) -> None:
+            save(path, *given, **named)
+            # A better epoch has the path of the one before.
+            self._saved[path] = _Epoch(_copied(self.model), tracker.slots())
+
+        self._saved.clear()
+        loop._save_state = watched
 
     def _watch_scores(self, loop: Any) -> None:
         """Keep the gradients of the scores of all entities."""
@@ -164,8 +187,8 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
         return found
 
     def post_epoch(self, epoch: int, epoch_loss: float, **kwargs: Any) -> None:
-        """Remember the rows, to notice if PyKEEN restores earlier ones."""
-        self._last = {name: it.detach().clone() for name, it in self.model.named_parameters()}
+        """Remember the rows, to notice if they change after training."""
+        self._last = _copied(self.model)
 
     def run(
         self,
@@ -197,8 +220,7 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
         model = getattr(result, "model", result)
         imported, trace = ImportedModel.of(model), None
         if self.tracker is not None:
-            self._check_last(model)
-            trace = imported.changes(self.tracker.slots(), self._facts)
+            trace = imported.changes(self._slots(model, self.tracker), self._facts)
         scorer = imported.scorer()
         if len(scorer.entity_rows) != self.factory.num_entities:
             raise WhereofError(
@@ -226,10 +248,23 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
         keep = np.setdiff1d(np.arange(self.factory.num_triples), np.asarray(skip, np.int64))
         return self.factory.clone_and_exchange_triples(self.factory.mapped_triples[keep])
 
-    def _check_last(self, model: Any) -> None:
-        last, now = getattr(self, "_last", {}), dict(model.named_parameters())
-        if any(name not in now or not torch.equal(now[name], it) for name, it in last.items()):
-            raise WhereofError(_STOPPED)
+    def _slots(self, model: Any, tracker: Recorder) -> tuple[Rows, ...]:
+        """The trace of the epochs that the model was trained for."""
+        now = dict(model.named_parameters())
+
+        def has(rows: Mapping[str, Tensor]) -> bool:
+            return all(name in now and torch.equal(now[name], it) for name, it in rows.items())
+
+        if has(getattr(self, "_last", {})):
+            return tracker.slots()
+        for epoch in self._saved.values():
+            if has(epoch.rows):
+                return epoch.slots
+        raise WhereofError(_CHANGED)
+
+
+def _copied(model: Any) -> dict[str, Tensor]:
+    return {name: it.detach().clone() for name, it in model.named_parameters()}
 
 
 def _training_facts(factory: Any) -> Tensor:

@@ -11,7 +11,8 @@ import numpy as np
 from whereof.api.run import Run
 from whereof.errors import WhereofError, need
 from whereof.integrations._recorder import Recorder
-from whereof.integrations._tables import Tables, make_scorer
+from whereof.integrations._scorer import make_scorer
+from whereof.integrations._tables import Tables
 from whereof.models import register
 from whereof.models.scoring import Scorer
 from whereof.types import FactIds

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
-from whereof.events import Events
 from whereof.types import Rows
+
+if TYPE_CHECKING:
+    from whereof.events import Events
 
 
 class Parameters(NamedTuple):
@@ -107,7 +109,7 @@ class RunStore(Protocol):
         self, arrays: dict[str, NDArray[Any]], progress: dict[str, Any], trace: NDArray[Any] | None
     ) -> None: ...
     def load_checkpoint(
-        self, trace: NDArray[Any] | None, events: Events
+        self, trace: NDArray[Any] | None, events: "Events"
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None: ...
     def keep_best(self, best: BestEpoch, trace: NDArray[Any] | None) -> None: ...
     def keep_checkpoint(
