@@ -1,5 +1,6 @@
 """Missing requirements of a run are reported before anything is retrained."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,9 +8,11 @@ from listening import Recorded
 from trained import train
 
 import whereof
+from whereof.events import Advanced
 
 TRACE = "this run has no trace, which .*{} requires"
 CHECKPOINTS, AS_MANY = "tracin .*checkpoint", "random at k all removes as"
+BACK = "going back through training"
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +58,15 @@ def test_what_does_without_a_trace_is_evaluated(bare: whereof.Run) -> None:
     assert bare.evaluate(k="all", methods="gradient-dot", limit=2, removals=2).removal
     # Steadiness asks no method.
     assert bare.evaluate(protocols="steadiness", limit=2, removals=2).steadiness is not None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"protocols": "leave-one-out", "facts": 2, "top_facts": 1}, {"protocols": "kelpie", "k": 1}],
+)
+def test_all_predictions_share_one_sweep(tmp_path: Path, options: dict[str, Any]) -> None:
+    run = train(tmp_path / "run", optimizer="adagrad", rate=0.1, accumulator=0.1)
+    events = Recorded()
+    run.evaluate(methods="unrolled", predictions="true", limit=20, events=events, **options)
+    swept = [each for each in events.events if isinstance(each, Advanced) and BACK in each.noun]
+    assert sum(each.n_done == each.n_total for each in swept) == 1

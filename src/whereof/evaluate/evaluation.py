@@ -251,7 +251,7 @@ def _section(part: Protocol | Faithfulness, found: Evaluation) -> Section:
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:
-    """Explain one prediction with every method, to find out early if the run lacks something."""
+    """Find out early if the run lacks something: explain one prediction with every quick method."""
     asked = protocols(options.protocols)
     chosen = options.methods if any(each.by_method for each in asked) else ()
     needed = dict.fromkeys([*chosen, *(name for each in asked for name in each.uses)])
@@ -265,15 +265,18 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
                 "--no-trace, or evaluate what needs none: methods gradient-dot,random and k 1,10"
             )
     own = [name for name in needed if not find_variant(name).trained]
-    ready = [name for name in own if not find_variant(name).method.retrains]
-    for method in own:
-        find_variant(method).method.check(case.trained)
+    ready = list[str]()
+    for name in own:
+        method = find_variant(name).method
+        method.check(case.trained)
+        if not (method.retrains or method.prepares == "predictions"):
+            ready.append(name)
     sample = pick(case, replace(options, limit=1), threads)
-    for method in ready:
-        sample.rank(method, 1)
+    for name in ready:
+        sample.rank(name, 1)
     if any(each.by_size for each in asked):
-        for method in set(ready).intersection(chosen):
-            sample.choose(method, options.sizes)
+        for name in set(ready).intersection(chosen):
+            sample.choose(name, options.sizes)
 
 
 def evaluate(

@@ -94,6 +94,13 @@ class Sample:
         self._retrained: dict[str, list[Ranked]] = {}  # by methods that retrain
         self._unit = "score" if case.trained.config.rated else "probability"
 
+    def only(self, numbers: Iterable[int]) -> "Sample":
+        """Some of the predictions; times and remarks are noted here too."""
+        chosen = [self.predictions[number] for number in numbers]
+        part = Sample(self.case, chosen, self.threads, self.options, self.others)
+        part.seconds, part.notes = self.seconds, self.notes
+        return part
+
     @cached_property
     def arrays(self) -> Predictions:
         """The predictions in the form that retraining takes."""

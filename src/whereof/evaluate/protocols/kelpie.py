@@ -60,18 +60,18 @@ class KelpieProtocol(Protocol):
         options, rows = task.options, list[Kelpie]()
         found = {cell: list[list[float]]() for cell in product(options.methods, options.sizes)}
         for sample in task.seeds:
-            control, jobs = sample.ask([]).control, {}
-            which = np.flatnonzero(control["rank"] == 1)[:LIMIT]
-            for cell, sets in sample.choose_all(options).items() if len(which) else ():
-                job = Job.of(np.concatenate([sets[number] for number in which]), which)
-                if len(job.removed) < sample.n_facts:
+            jobs = dict[Any, Job]()
+            first = sample.only(np.flatnonzero(sample.ask([]).control["rank"] == 1)[:LIMIT])
+            for cell, sets in first.choose_all(options).items() if len(first) else ():
+                job = Job.of(np.concatenate(sets), np.arange(len(first)))
+                if len(job.removed) < first.n_facts:
                     jobs[cell] = job
-            sample.ask([*jobs.values()])  # in one batch
+            first.ask([*jobs.values()])  # in one batch
             for cell, job in jobs.items():
-                (after,) = task.retrain(sample, [job], *cell).jobs
-                ranks = np.stack([control["rank"][which], after["rank"]])
+                (after,) = task.retrain(first, [job], *cell).jobs
+                ranks = np.stack([np.ones(len(first)), after["rank"]])
                 hits, mrr = (ranks == 1).mean(axis=1), (1 / ranks).mean(axis=1)
-                found[cell].append([len(which), len(job.removed), *hits, *mrr])
+                found[cell].append([len(first), len(job.removed), *hits, *mrr])
         for cell, seeds in found.items():
             if seeds:
                 n, removed, hits, hits_after, mrr, mrr_after = np.mean(seeds, axis=0).tolist()
