@@ -96,6 +96,7 @@ CALLS: dict[str, Callable[[whereof.Run, Path], Call]] = {
     "predict_many": lambda run, new: Call(run.predict_many, ([FACT[:2]],)),
     "predict_file": lambda run, new: Call(run.predict_file, (new, new.with_suffix(".csv")), STOP),
     "explain": lambda run, new: Call(run.explain, FACT, ROLLBACK | STOP),
+    "advise": lambda run, new: Call(run.advise, (run.explain(*FACT, **ROLLBACK),)),
     "is_ready": lambda run, new: Call(run.is_ready, FACT),
     "check_method": lambda run, new: Call(run.check_method, ("rollback",)),
     "explain_many": lambda run, new: Call(run.explain_many, ([FACT],), ROLLBACK),

@@ -235,8 +235,7 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
     method = explanation.method
     if not explanation.estimate:
         yield "These numbers are measured by retraining."
-        return
-    if proof is None:
+    elif proof is None:
         yield f"These numbers are estimates by {method}: no retraining has confirmed them."
     else:
         searched = isinstance(proof.result, Smallest) and proof.result.method == method
@@ -245,14 +244,23 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
             "The result below was measured by retraining. All other numbers are estimates by "
             f"{method}{same}."
         )
-    known = explanation.reliability
-    claims = None if known is None else known.of(explanation.method)
-    if claims is not None:
-        yield str(claims)
-    elif known is not None and known.linearity is not None:
-        yield str(known.linearity)
-    else:
-        yield "How reliable estimates are in this run has not been measured."
+    yield from _reliability(explanation)
+
+
+def _reliability(explanation: Explanation) -> Iterator[str]:
+    """How reliable estimates of this run are: those of the page's method, else of all others."""
+    known, method = explanation.reliability, explanation.method
+    if known is None or not known.is_measured:
+        if explanation.estimate:
+            yield "How reliable estimates are in this run has not been measured."
+        return
+    own = known.of(method)
+    if own is not None:
+        yield str(own)
+        return
+    if explanation.estimate:
+        yield f"For {method}, this run's reliability has not been measured."
+    yield from map(str, known.claims or [known.linearity])
 
 
 def _measurable(explanation: Explanation) -> bool:
