@@ -107,6 +107,8 @@ def _opening(explanation: Explanation) -> Iterator[html.Part]:
     if said := sentence.plain_sentence(explanation, mark=False):
         is_estimate = explanation.estimate or explanation.stability is not None
         yield "sentence", said, "estimate" if is_estimate else "retrained"
+    if said := sentence.against(explanation):
+        yield "paragraphs", [said]
     yield "figure", *names.figure(explanation.prediction)
     if explanation.contrast is not None:
         other = explanation.contrast

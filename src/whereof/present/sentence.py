@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from whereof.explain.explanation import Explanation
+from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.method import able_method
 from whereof.present.names import (
+    Words,
     fact_noun,
     fact_text,
     has_ratings,
@@ -39,6 +40,8 @@ class _Removal:
     """The probability, or the rating."""
     new_top: str | None
     """The new top answer: empty if it stays, None if it is not known or not reliable enough."""
+    may_change: bool = False
+    """Whether the estimate has another top answer."""
 
 
 def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
@@ -46,7 +49,8 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
 
     The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
     the first one alone. The sentence names another top answer only if such claims come true in
-    this run. mark: whether it says at the end that this is an estimate.
+    this run; otherwise it says that the answer may change. mark: whether it says at the end that
+    this is an estimate.
     """
     prediction, removals = explanation.prediction, _removals(explanation)
     if not removals:
@@ -68,6 +72,8 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
     else:
         said += f" still {say} {answer}{first}, with" if stays else f" give {answer}"
         said += f" {values}"
+        if is_top and found.new_top is None and found.may_change:
+            said += f", and may {say} another {'item' if recommends else 'answer'}{first}"
     if not is_top:
         said = f"the model ranks {prediction.top_label} above {answer}; {said}"
     elif (
@@ -102,13 +108,52 @@ def because(explanation: Explanation) -> str:
     return said if strongest in own else f"{said} {thing.capitalize()}s of other users matter more."
 
 
+def against(explanation: Explanation) -> str:
+    """The facts that oppose an answer which is not on top; empty if none is listed.
+
+    In a contrast, the facts that speak for the other answer.
+    """
+    prediction, other, asks = (
+        explanation.prediction,
+        explanation.contrast,
+        explanation.prediction.asks,
+    )
+    answer = text_of(prediction, asks)
+    opposing = sorted(
+        (fact for fact in explanation.facts if fact.influence < 0), key=lambda fact: fact.influence
+    )[:_MOST_NAMED]
+    is_top = prediction.top_answer == name_of(prediction, asks)
+    if not opposing or (other is None and is_top):
+        return ""
+    most = f"most against {answer}"
+    if other is not None:
+        rival = Words.of(two_way=prediction.relation is None).label(other.answer, other.label, asks)
+        most = f"most for {rival} rather than {answer}"
+    noun = fact_noun(explanation)
+    speak, are = (
+        (f"{noun} that speaks", "is") if len(opposing) == 1 else (f"{noun}s that speak", "are")
+    )
+    return f"The {speak} {most} {are} {_listed([_short_text(fact) for fact in opposing])}."
+
+
+def _short_text(fact: ExplainedFact) -> str:
+    """A fact by its labels; in two-way data without the user or the item of the prediction."""
+    if fact.relation is not None:
+        return fact_text(fact)
+    rated = "" if fact.rating is None else f" (rated {fact.rating:g})"
+    shared = {"subject": "object", "object": "subject"}
+    place = next((shared[part] for part in fact.parts if part in shared), None)
+    return (fact_text(fact) if place is None else text_of(fact, place)) + rated
+
+
 def _removals(explanation: Explanation) -> list[_Removal]:
     """The prediction without its first facts, fewest first."""
     tops, found = names_joint_tops(explanation), list[_Removal]()
     for joint in explanation.stability or ():
         known = tops and joint.top_answer_changes is not None
         top: str | None = joint.top_label if joint.top_answer_changes else ""
-        found.append(_Removal(joint.fact_ids, joint.value, top if known else None))
+        changes = bool(joint.top_answer_changes)
+        found.append(_Removal(joint.fact_ids, joint.value, top if known else None, changes))
     if explanation.stability is not None:
         return found
     for fact in [fact for fact in explanation.facts if fact.influence > 0][:1]:
@@ -117,7 +162,8 @@ def _removals(explanation: Explanation) -> list[_Removal]:
         top = fact.labels.get("top_answer_without") if fact.top_answer_changes else ""
         known = explanation.names_new_tops and fact.top_answer_changes is not None
         if value is not None:
-            found.append(_Removal((fact.fact_id,), value, top if known else None))
+            changes = bool(fact.top_answer_changes)
+            found.append(_Removal((fact.fact_id,), value, top if known else None, changes))
     return found
 
 

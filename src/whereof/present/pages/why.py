@@ -93,6 +93,7 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         heading=words.parts(prediction),
         sentence=_sentence(explanation, words),
         because=sentence.because(explanation),
+        against=sentence.against(explanation),
         standing=_standing(site, found, words),
         explanation=explanation,
         proof=proof,
