@@ -91,6 +91,7 @@ CALLS: dict[str, Callable[[whereof.Run, Path], Call]] = {
     "show": lambda run, new: Call(run.show),
     "add_labels": lambda run, new: Call(run.add_labels),
     "find_names": lambda run, new: Call(run.find_names, ("eg",)),
+    "find_rating": lambda run, new: Call(run.find_rating, FACT),
     "find_labels": lambda run, new: Call(run.find_labels, FACT),
     "predict": lambda run, new: Call(run.predict, FACT[:2]),
     "predict_many": lambda run, new: Call(run.predict_many, ([FACT[:2]],)),

@@ -133,6 +133,10 @@ def test_recommendations_speak_of_users_items_and_ratings() -> None:
     text = read_page(page).text
     assert "user 7 item 50" in text
     assert text.index("Ratings of user 7") < text.index("Ratings of other users with item 50")
+    opposed = replace(rated(), facts=tuple(replace(it, influence=-1.0) for it in rated().facts))
+    page = why_page(SITE, WhyAddress("7", "", "50"), Reasons(opposed, answers("50", relation=None)))
+    assert "Ratings of user 7 that oppose it" in page
+    assert "support it" not in page.split('id="listed"')[1].split("</section>")[0]
     assert "item 9 rated 5" in text
     assert "user 8 rated it 4" in text
     assert "What must be removed to stop this recommendation?" in text
@@ -153,6 +157,21 @@ def test_names_stay_text(name: str) -> None:
         assert "style=" not in page
         assert "\x00" not in page
         read_page(page)
+
+
+def test_a_label_hides_the_name_unless_two_answers_share_it() -> None:
+    labelled = [
+        Answer("50", "Heat", None, 4.25, 1, None),
+        Answer("51", "Ran", None, 4.0, 2, None),
+        Answer("52", "Ran", None, 3.5, 3, None),
+    ]
+    found = replace(answers(relation=None), answers=tuple(labelled))
+    page = ask_page(SITE, AskAddress("ann"), two_way=True, rated=True, answers=found, scale=(1, 5))
+    assert 'title="50">Heat</a>' in page
+    assert re.findall(r"<small>(\d+)</small>", page) == ["51", "52"]
+    text = read_page(page).text
+    assert "4.25 of 5" in text
+    assert "Ratings in the data go from" not in text
 
 
 def test_ask_marks_known_answers_and_links_each_to_why() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from present.documents import estimated, explanation, fact, joint, made
+from present.documents import estimated, explanation, fact, joint, made, ratings
 from whereof.present import sentence
 
 UNKNOWN = {"reliability": {"claims": []}}
@@ -69,6 +69,14 @@ def test_the_facts_against_an_answer_that_is_not_on_top_are_named() -> None:
     assert sentence.against(made(compared)) == (
         "The fact that speaks most for oslo rather than paris is c r paris."
     )
+
+
+def test_ratings_have_the_highest_one_of_the_data() -> None:
+    document = ratings()
+    facts = [each | {"score_without": 3.0} for each in document["facts"]]
+    found = made(document | {"facts": facts})
+    said = sentence.plain_sentence(found, mark=False, scale=(1.0, 5.0))
+    assert "a rating of 3.00 of 5 instead of 4.12" in said or "3.00 of 5 instead of 4.13" in said
 
 
 def test_ratings_against_an_item_are_named_by_what_is_not_shared() -> None:

@@ -166,6 +166,22 @@ def test_a_slow_method_is_left_to_a_job_while_a_quick_one_is_shown(client: Clien
     assert view_of(open_why(client, **OTHER, method="rollback"))["closer"] is None
 
 
+def test_the_true_rating_is_on_the_page(client: Client, ratings: whereof.Run) -> None:
+    assert ratings.find_rating("u1", "m3") == 5
+    page = open_why(client, "ratings", subject="u1", object="m3", method="rollback")
+    assert "True rating: 5 of 5, from training" in page
+    predicted = ratings.predict("u1", "m3").answers[0].score
+    assert f"<strong>{predicted:.2f} of 5</strong> predicted rating" in page
+
+
+def test_an_item_that_the_user_did_not_rate_has_no_true_rating(
+    client: Client, ratings: whereof.Run
+) -> None:
+    assert ratings.find_rating("u3", "m3") is None
+    page = open_why(client, "ratings", subject="u3", object="m3", method="rollback")
+    assert "True rating" not in page
+
+
 def test_the_closest_estimate_stays_while_a_job_retrains(client: Client) -> None:
     asked = OTHER | {"asks": "subject"}
     ended(client, start(client, kind="explain", **asked, method="unrolled")["id"])

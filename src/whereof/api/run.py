@@ -308,6 +308,12 @@ class Run(ArrayRun):
         asked = prediction.find_prediction(self._trained, names, query=True)
         return asked.spell(self.dataset, Vocabulary.label)
 
+    def find_rating(self, *names: str | None) -> float | None:
+        """The rating that a user gave to an item, in any split; None if the data has none."""
+        asked, ratings = prediction.find_prediction(self._trained, names), self.dataset.ratings
+        fact = (asked.subject, asked.relation, asked.object)
+        return None if ratings is None else ratings.of_fact(self.dataset, fact)
+
     @checked
     def predict(
         self,

@@ -44,13 +44,15 @@ class _Removal:
     """Whether the estimate has another top answer."""
 
 
-def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
+def plain_sentence(
+    explanation: Explanation, *, mark: bool = True, scale: tuple[float, float] | None = None
+) -> str:
     """A sentence on the prediction without its strongest facts; empty if none supports it.
 
     The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
     the first one alone. The sentence names another top answer only if such claims come true in
     this run; otherwise it says that the answer may change. mark: whether it says at the end that
-    this is an estimate.
+    this is an estimate. scale: the lowest and the highest rating of the data.
     """
     prediction, removals = explanation.prediction, _removals(explanation)
     if not removals:
@@ -64,7 +66,8 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
     found = [*changing, *falling, removals[-1]][0]
     unit, stays = output_unit(prediction), is_top and found.new_top == ""
     after, before = show(found.value, unit), show(prediction.value, unit)
-    values = f"{after} instead of {before}" if after != before else f"{after}, as before"
+    of = f" of {scale[1]:g}" if rated and scale else ""
+    values = f"{after}{of} instead of {before}" if after != before else f"{after}{of}, as before"
     values = f"a rating of {values}" if rated else values
     said = f"without {_removed_text(explanation, found)}, the model would"
     if changing:

@@ -214,4 +214,6 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
     methods = dict.fromkeys([_QUICK, "unrolled", run.default_method])
     more["ready"] = {name: run.is_ready(*places, **plain, method=name) for name in methods}
     more |= {"prices": run_prices(run), "scale": rating_scale(run)}
+    if more["scale"] is not None:
+        more["rating"] = run.find_rating(*places)
     return Reasons(explanation, answers, itself.known, **more)

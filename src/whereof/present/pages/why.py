@@ -61,6 +61,8 @@ class Reasons:
     """Whether a method takes milliseconds, or has its arrays stored."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating of the data; None without ratings."""
+    rating: float | None = None
+    """The rating that the user gave to the item."""
     prices: Prices = field(default_factory=Prices)
     """What retraining costs here."""
 
@@ -91,7 +93,7 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         page=page,
         here=here.query(),
         heading=words.parts(prediction),
-        sentence=_sentence(explanation, words),
+        sentence=_sentence(found, words),
         because=sentence.because(explanation),
         against=sentence.against(explanation),
         standing=_standing(site, found, words),
@@ -172,9 +174,10 @@ def _text(item: Any, words: Words) -> str:
     return " ".join(label for _, label, _ in words.parts(item))
 
 
-def _sentence(explanation: Explanation, words: Words) -> str:
+def _sentence(found: Reasons, words: Words) -> str:
     """What the explanation says, in plain words."""
-    said = sentence.plain_sentence(explanation, mark=False)  # the page marks it
+    # The page marks it.
+    said = sentence.plain_sentence(found.explanation, mark=False, scale=found.scale)
     return said or f"No {words.fact} was found that changes this prediction."
 
 
@@ -183,11 +186,10 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
     own = names.name_of(prediction, prediction.asks)
     others, most = [], largest(answers)
     for each in answers.answers:
-        rated = each.probability is None
         others.append(
             {
                 "label": words.label(each.entity, each.label, answers.asks),
-                "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
+                "value": names.value_text(each, found.scale),
                 "share": None if each.probability is None else each.probability / most,
                 "own": each.entity == own,
                 "known": SPLITS.get(each.known or "", ""),
@@ -195,8 +197,10 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
             }
         )
     return {
-        "noun": names.output_noun(prediction),
-        "value": names.amount_text(prediction),
+        "noun": "predicted rating" if names.is_rated(prediction) else "probability",
+        "value": names.value_text(prediction, found.scale),
+        "rating": "" if found.rating is None else names.rating_text(found.rating, found.scale),
+        "true_in": SPLITS.get(found.known or "", ""),
         "rank": names.rank_text(prediction),
         "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
         "scale": _scale_text(found),
@@ -208,7 +212,8 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
 def _scale_text(found: Reasons) -> str:
     """Why a rating is beyond those of the data, if one is."""
     shown = [found.explanation.prediction.value, *(each.score for each in found.answers.answers)]
-    return "" if found.scale is None else names.scale_text(shown, *found.scale)
+    is_rated = names.is_rated(found.explanation.prediction)
+    return names.scale_text(shown, *found.scale) if found.scale and is_rated else ""
 
 
 def _why(site: Site, answers: Answers, answer: Answer) -> str:
