@@ -49,7 +49,7 @@ def ask_page(
     without any, a script fetches them. error: why there are no answers or, with a kind, why there
     is no such list. scale: the lowest and the highest rating of the data.
     """
-    words = Words.of(two_way=two_way, rated=rated)
+    words = Words.of(two_way=two_way, rated=scale is not None)
     shown = kind or next(iter(LISTS))
     about = {name: text for name, (_, text) in LISTS.items()} | (_RATED if rated else {})
     lists = [
@@ -198,24 +198,23 @@ def _listed(
             {
                 "parts": parts,
                 "value": names.value_text(prediction, scale),
-                "about": _about(each, scale),
+                "about": _about(each, words, scale),
                 "why": address(site.run, "why", **place),
             }
         )
     return rows
 
 
-def _about(each: Any, scale: tuple[float, float] | None) -> str:
+def _about(each: Any, words: Words, scale: tuple[float, float] | None) -> str:
     """Why a prediction is worth a look, in a few words."""
     if (fact := getattr(each, "fact", None)) is not None:
         top = fact.labels.get("top_answer_without") or fact.top_answer_without
         thing = "fact" if fact.rating is None else "rating"
         return f"estimated top answer without its strongest {thing}: {top}"
-    rating = getattr(each, "true_rating", None)
-    if rating is not None:
-        return f"true rating {names.rating_text(rating, scale)}"
-    true = each.labels.get("true_answer") or each.true_answer
-    own = getattr(each, each.asks)
-    if own == each.true_answer:
-        return f"the true answer, rank {each.true_rank:,}"
-    return f"true answer: {true}, rank {each.true_rank:,}"
+    rating, is_true = each.true_rating, getattr(each, each.asks) == each.true_answer
+    rated = "" if rating is None else names.rating_text(rating, scale)
+    true = words.label(each.true_answer, each.labels.get("true_answer"), each.asks)
+    if rated and names.is_rated(each):
+        return f"true rating {rated}" if is_true else f"held out: {true}, rated {rated}"
+    true = "the true answer" if is_true else f"true answer: {true}"
+    return f"{true}, rank {each.true_rank:,}{f', rated {rated}' if rated else ''}"

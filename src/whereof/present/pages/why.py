@@ -200,6 +200,7 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
         "noun": "predicted rating" if names.is_rated(prediction) else "probability",
         "value": names.value_text(prediction, found.scale),
         "rating": "" if found.rating is None else names.rating_text(found.rating, found.scale),
+        "is_top": prediction.top_answer == own,
         "true_in": SPLITS.get(found.known or "", ""),
         "rank": names.rank_text(prediction),
         "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
