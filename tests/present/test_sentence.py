@@ -85,7 +85,8 @@ def test_ratings_against_an_item_are_named_by_what_is_not_shared() -> None:
         fact(1, ("8", None, "50"), -0.2, ("object",), rating=2.0),
         fact(2, ("8", None, "9"), -0.1, (), rating=5.0),
     ]
-    assert sentence.against(made(explanation(("7", None, "50"), facts))) == (
+    said = sentence.against(made(explanation(("7", None, "50"), facts)))
+    assert said.replace("\N{NO-BREAK SPACE}", " ") == (
         "The ratings that speak most against item 50 are item 9 (rated 1), user 8 (rated 2) and "
         "user 8, item 9 (rated 5)."
     )

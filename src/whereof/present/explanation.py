@@ -92,7 +92,7 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
     ]
     title = names.prediction_text(explanation)
     heading = names.heading(explanation.prediction)
-    return html.page(parts, title=title, heading=heading, scripts=["table.js"])
+    return html.page(parts, title=title, heading=heading, scripts=["table.js", "facts.js"])
 
 
 def facts_part(explanation: Explanation, **options: Any) -> html.Part:

@@ -143,7 +143,7 @@ def _short_text(fact: ExplainedFact) -> str:
     """A fact by its labels; in two-way data without the user or the item of the prediction."""
     if fact.relation is not None:
         return fact_text(fact)
-    rated = "" if fact.rating is None else f" (rated {fact.rating:g})"
+    rated = "" if fact.rating is None else f" (rated\N{NO-BREAK SPACE}{fact.rating:g})"
     shared = {"subject": "object", "object": "subject"}
     place = next((shared[part] for part in fact.parts if part in shared), None)
     return (fact_text(fact) if place is None else text_of(fact, place)) + rated

@@ -211,6 +211,6 @@ def disc(series: int, x: float, y: float, radius: float, opacity: float | None =
     return tag("circle", **filled(series), fill_opacity=opacity, cx=x, cy=y, r=radius)
 
 
-def with_tip(tip: str, *parts: str) -> str:
+def with_tip(tip: str, *parts: str, **attributes: Any) -> str:
     """A group with a tooltip."""
-    return tag("g", tag("title", safe(tip)), *parts)
+    return tag("g", tag("title", safe(tip)), *parts, **attributes)

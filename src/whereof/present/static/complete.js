@@ -2,7 +2,7 @@
 
 import { ask, make } from "./dom.js";
 
-const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const counted = (n, noun) => `${n.toLocaleString("en")}\u00a0${noun}${n === 1 ? "" : "s"}`;
 
 export function complete(input) {
   const id = `${input.id}-names`;
