@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -122,6 +123,7 @@ def _cut(text: str, length: int) -> str:
     return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
 
+@lru_cache(4096)  # a page measures thousands of letters
 def _char_width(char: str) -> float:
     if unicodedata.combining(char):
         return 0.0
