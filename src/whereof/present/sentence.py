@@ -116,15 +116,10 @@ def against(explanation: Explanation) -> str:
 
     In a contrast, the facts that speak for the other answer.
     """
-    prediction, other, asks = (
-        explanation.prediction,
-        explanation.contrast,
-        explanation.prediction.asks,
-    )
-    answer = text_of(prediction, asks)
-    opposing = sorted(
-        (fact for fact in explanation.facts if fact.influence < 0), key=lambda fact: fact.influence
-    )[:_MOST_NAMED]
+    prediction, other = explanation.prediction, explanation.contrast
+    asks, answer = prediction.asks, text_of(prediction, prediction.asks)
+    opposing = [fact for fact in explanation.facts if fact.influence < 0]
+    opposing = sorted(opposing, key=lambda fact: fact.influence)[:_MOST_NAMED]
     is_top = prediction.top_answer == name_of(prediction, asks)
     if not opposing or (other is None and is_top):
         return ""
@@ -132,11 +127,10 @@ def against(explanation: Explanation) -> str:
     if other is not None:
         rival = Words.of(two_way=prediction.relation is None).label(other.answer, other.label, asks)
         most = f"most for {rival} rather than {answer}"
-    noun = fact_noun(explanation)
-    speak, are = (
-        (f"{noun} that speaks", "is") if len(opposing) == 1 else (f"{noun}s that speak", "are")
-    )
-    return f"The {speak} {most} {are} {_listed([_short_text(fact) for fact in opposing])}."
+    noun, named = fact_noun(explanation), _listed([_short_text(fact) for fact in opposing])
+    if len(opposing) == 1:
+        return f"The {noun} that speaks {most} is {named}."
+    return f"The {noun}s that speak {most} are {named}."
 
 
 def _short_text(fact: ExplainedFact) -> str:
