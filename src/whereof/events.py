@@ -106,22 +106,33 @@ class StageStarted(Event, frozen=True):
 
 
 class Rounds:
-    """Adds up rounds of retraining and the other work that was foreseen."""
+    """Adds up rounds of retraining and other work: one share of all that never falls."""
 
     def __init__(self) -> None:
         self._foreseen: Foreseen | None = None
         self._plan: Planned | None = None
-        self._n_before = 0
+        self._n_before = self._n_retrained = 0
+        self._others = 0.0
+        """How much of the other work that was foreseen is done."""
+        self._pass, self._part = "", 0.0
+        self._pass_start = self._start = self._share = 0.0
 
     def add(self, event: Foreseen | Planned) -> Planned | None:
         """Take an event; the first round of several gives a plan for all of them, at most."""
         if isinstance(event, Foreseen):
-            self._foreseen, self._plan, self._n_before = event, None, 0
+            self._foreseen, self._plan = event, None
+            self._n_before, self._n_retrained, self._others = 0, 0, 0.0
+            self._start, self._pass = self._share, ""
             return None
         first = self._plan is None
         self._n_before += 0 if self._plan is None else self._plan.n_retrainings
         self._plan = event
-        if self._foreseen is None or not first:
+        if self._foreseen is None:
+            self._start = self._share
+            return None
+        if event.n_retrainings > 1:  # the control alone may come before the other work
+            self._others = self._foreseen.others
+        if not first:
             return None
         n_all = self._foreseen.n_retrainings
         mine, whole = (-(-n // event.at_once) for n in (event.n_retrainings, n_all))
@@ -133,18 +144,27 @@ class Rounds:
         """Whether several rounds were foreseen."""
         return self._foreseen is not None
 
-    def share(self, n_done: int, n_total: int) -> float:
-        """How much of all work is done, between 0 and 1; the other work comes before retraining."""
-        part = n_done / n_total if n_total else 0.0
-        if self._foreseen is None:
-            return part
-        others, plan = self._foreseen.others, self._plan
-        whole = self._foreseen.n_retrainings + others
-        if plan is None and others:
-            return others * part / whole
-        if plan is None or n_total != plan.n_retrainings:  # work that nobody foresaw
-            return part
-        return min((others + self._n_before + n_done) / whole, 1.0)
+    def share(self, n_done: int, n_total: int, noun: str = "retrainings") -> float:
+        """How much of all work is done, between 0 and 1.
+
+        Nobody knows how many passes through other work there are: each takes half of what is left.
+        """
+        part, foreseen = n_done / n_total if n_total else 0.0, self._foreseen
+        if self._plan is not None and n_total == self._plan.n_retrainings:
+            self._n_retrained = self._n_before + n_done
+        else:
+            if noun != self._pass or part < self._part:
+                self._pass_start = self._others if foreseen else self._share
+            self._pass, self._part = noun, part
+            left = (foreseen.others if foreseen else 1.0) - self._pass_start
+            self._others, part = self._pass_start + left * part / 2, 0.0
+            if foreseen is None:
+                self._start = self._others
+        if foreseen is not None:
+            part = (self._others + self._n_retrained) / (foreseen.n_retrainings + foreseen.others)
+        share = min(self._start + (1 - self._start) * part, 1.0)
+        self._share = max(self._share, share)
+        return self._share
 
 
 class Events:

@@ -36,11 +36,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Nations, a copy in which no test measures reliability, one in which one does, and ratings."""
+    """Nations, a copy in which no test measures reliability, one in which one does, and ratings.
+
+    The one in which reliability is measured has a label.
+    """
     folder = tmp_path_factory.mktemp("runs")
     whereof.train("nations", out=folder / "nations")
     for name in ("copy", "measured"):
         shutil.copytree(folder / "nations", folder / name)
+    whereof.Run.open(folder / "measured").add_labels({"uk": "Great Britain"})
     train_ratings(folder, epochs=30)
     (folder / "run").rename(folder / "ratings")
     return [folder / name for name in ("nations", "copy", "measured", "ratings")]

@@ -113,7 +113,7 @@ SHOTS: dict[str, tuple[Callable[[Page], None], tuple[int, int], Scheme]] = {
     "why": (open_why, (1280, 900), "light"),
     "check": (check, (1280, 860), "light"),
     "smallest": (smallest, (1280, 860), "light"),
-    "ratings": (rated, (1280, 900), "light"),
+    "ratings": (rated, (1280, 1200), "light"),
     "run": (about, (1280, 700), "light"),
     "compare": (compare, (1280, 900), "light"),
     "audit": (audit, (1280, 900), "light"),

@@ -96,3 +96,15 @@ def test_errors_are_one_line_on_the_page(
     expect(page.get_by_role("link", name="Whereof")).to_be_visible()
     assert all(each.startswith("Failed to load resource") for each in problems)
     problems.clear()
+
+
+def test_a_completion_shows_the_name_of_a_label_only_if_it_was_typed(page: Page) -> None:
+    page.goto("/runs/measured/ask")
+    field = page.get_by_label("Subject", exact=True)
+    for text, names in (("brit", []), ("uk", ["uk"])):
+        field.fill("")
+        field.press_sequentially(text)
+        option = page.get_by_role("option").filter(has_text="Great Britain")
+        expect(option.locator("small")).to_have_text(
+            re.compile(rf"^{''.join(f'{name} · ' for name in names)}\d+\sfacts$")
+        )

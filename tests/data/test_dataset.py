@@ -9,7 +9,7 @@ import pytest
 from tables import build, fact_table
 
 from whereof.data.columns import FactTable
-from whereof.data.dataset import Dataset, part_of, ratings_as_objects
+from whereof.data.dataset import Dataset, Ratings, part_of, ratings_as_objects
 from whereof.data.read import read_dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
@@ -23,6 +23,15 @@ def test_sizes_and_names() -> None:
     assert not SMALL.two_way
     assert SMALL.fact_names(SMALL.train[0]) == ("b", "knows", "a")
     assert SMALL.fact_names((1, 1, 0)) == ("b", "likes", "a")
+
+
+def test_the_rating_of_a_fact_is_found_in_any_split() -> None:
+    numbers = ([1.0, 2.0], [], [3.0])
+    ratings = Ratings(*(np.array(each, np.float32) for each in numbers))
+    assert ratings.of_fact(SMALL, SMALL.train[1].tolist()) == 2
+    assert ratings.of_fact(SMALL, SMALL.test[0].tolist()) == 3
+    assert ratings.of_fact(SMALL, (0, 1, 1)) is None
+    assert ratings.of_fact(SMALL, (0, 0, None)) is None
 
 
 def test_its_repr_is_short() -> None:

@@ -293,7 +293,11 @@ def test_a_page_of_a_user_lists_the_history_first() -> None:
     page = present.explanation_page(made(ratings() | {"n_history": 1}))
     rows = [*map(_texts, Reading(page).rows)]
     own, others = (
-        rows.index([title]) for title in ("Ratings of user 4", "Ratings of other users with item 4")
+        rows.index([title])
+        for title in (
+            "Ratings of user 4 that support it",
+            "Ratings of other users with item 4 that oppose it",
+        )
     )
     assert (rows[own + 1][1], rows[others + 1][1]) == ("item 9 id 0", "user 9 id 1")
     assert page.count("Influence is an estimate of the predicted rating with all ratings") == 2

@@ -15,6 +15,7 @@ from present.test_verdict import stand, verdict
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.explain.explanation import Explanation, MethodCost
+from whereof.explain.interesting import InterestingPrediction
 from whereof.predict.answers import Answer, Answers
 from whereof.present.html import Site
 from whereof.present.names import Words, short_relation
@@ -60,7 +61,7 @@ def rated() -> Explanation:
         fact(1, ("7", None, "9"), 0.3, ("subject",), rating=5.0),
         fact(2, ("8", None, "50"), 0.4, ("object",), rating=4.0),
     ]
-    return made(explanation(("7", None, "50"), facts))
+    return made(explanation(("7", None, "50"), facts, prediction={"top_answer": "50"}))
 
 
 def view_of(page: str) -> dict[str, Any]:
@@ -133,9 +134,16 @@ def test_recommendations_speak_of_users_items_and_ratings() -> None:
     text = read_page(page).text
     assert "user 7 item 50" in text
     assert text.index("Ratings of user 7") < text.index("Ratings of other users with item 50")
+    opposed = replace(rated(), facts=tuple(replace(it, influence=-1.0) for it in rated().facts))
+    page = why_page(SITE, WhyAddress("7", "", "50"), Reasons(opposed, answers("50", relation=None)))
+    assert "Ratings of user 7 that oppose it" in page
+    assert "support it" not in page.split('id="listed"')[1].split("</section>")[0]
     assert "item 9 rated 5" in text
     assert "user 8 rated it 4" in text
     assert "What must be removed to stop this recommendation?" in text
+    below = replace(rated(), prediction=replace(rated().prediction, top_answer="9"))
+    page = why_page(SITE, WhyAddress("7", "", "50"), Reasons(below, answers("50", relation=None)))
+    assert "stop this recommendation" not in page  # it is none
     assert "subject" not in text
 
 
@@ -153,6 +161,40 @@ def test_names_stay_text(name: str) -> None:
         assert "style=" not in page
         assert "\x00" not in page
         read_page(page)
+
+
+def test_a_label_hides_the_name_unless_two_answers_share_it() -> None:
+    labelled = [
+        Answer("50", "Heat", None, 4.25, 1, None),
+        Answer("51", "Ran", None, 4.0, 2, None),
+        Answer("52", "Ran", None, 3.5, 3, None),
+    ]
+    found = replace(answers(relation=None), answers=tuple(labelled))
+    page = ask_page(SITE, AskAddress("ann"), two_way=True, rated=True, answers=found, scale=(1, 5))
+    assert 'title="50">Heat</a>' in page
+    assert re.findall(r"<small>(\d+)</small>", page) == ["51", "52"]
+    text = read_page(page).text
+    assert "4.25 of 5" in text
+    assert "Ratings in the data go from" not in text
+
+
+@pytest.mark.parametrize(
+    ("true", "probability", "about"),
+    [
+        ("50", 0.5, "the true answer, rank 3, rated 4 of 5"),
+        ("9", 0.5, "true answer: item 9, rank 3, rated 4 of 5"),
+        ("50", None, "true rating 4 of 5"),
+        ("9", None, "held out: item 9, rated 4 of 5"),
+    ],
+)
+def test_a_true_rating_is_said_of_the_item_that_has_it(
+    true: str, probability: float | None, about: str
+) -> None:
+    stands = vars(rated().prediction) | {"probability": probability}
+    more = {"reason": "test", "known": None, "true_answer": true, "true_rank": 3}
+    found = InterestingPrediction(**stands, **more, true_rating=4.0)
+    asked = {"two_way": True, "kind": "test", "interesting": [found], "scale": (1.0, 5.0)}
+    assert f"<small>{about}</small>" in ask_page(SITE, AskAddress(), **asked)
 
 
 def test_ask_marks_known_answers_and_links_each_to_why() -> None:

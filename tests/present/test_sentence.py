@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from present.documents import estimated, explanation, fact, joint, made
+from present.documents import estimated, explanation, fact, joint, made, ratings
 from whereof.present import sentence
 
 UNKNOWN = {"reliability": {"claims": []}}
@@ -42,7 +42,53 @@ def test_a_new_answer_is_not_named_where_such_claims_are_not_known_to_come_true(
     change = joint(0, probability=0.4), joint(0, 1, 2, probability=0.2)
     assert said_of(about_paris(*change) | UNKNOWN) == (
         "Without the 3 strongest supporting facts, the model would give paris 20.0% instead "
+        "of 50.0%, and may say another answer (estimate)."
+    )
+    stays = stable(0, probability=0.4), stable(0, 1, 2, probability=0.2)
+    assert said_of(about_paris(*stays) | UNKNOWN) == (
+        "Without the 3 strongest supporting facts, the model would give paris 20.0% instead "
         "of 50.0% (estimate)."
+    )
+
+
+def test_the_facts_against_an_answer_that_is_not_on_top_are_named() -> None:
+    facts = [
+        fact(0, ("a", "r", "x0"), 0.4, ("subject",)),
+        fact(1, ("c", "r", "paris"), -0.1, ("relation",)),
+        fact(2, ("a", "q", "paris"), -0.3, ("subject",)),
+    ]
+    against = sentence.against(made(explanation(("a", "r", "b"), facts)))
+    assert against == "The facts that speak most against b are a q paris and c r paris."
+    one = sentence.against(made(explanation(("a", "r", "b"), facts[:2])))
+    assert one == "The fact that speaks most against b is c r paris."
+    assert sentence.against(made(explanation(("a", "r", "b"), facts[:1]))) == ""
+    assert sentence.against(made(explanation(("a", "r", "paris"), facts))) == ""
+    rival = {"answer": "oslo", "label": "oslo", "log_ratio": 0.5, "probability": 0.3, "rank": 3}
+    rival |= {"score": 1.0, "top_answer": "paris", "labels": {"top_answer": "paris"}}
+    compared = explanation(("a", "r", "paris"), facts[:2], contrast=rival)
+    assert sentence.against(made(compared)) == (
+        "The fact that speaks most for oslo rather than paris is c r paris."
+    )
+
+
+def test_ratings_have_the_highest_one_of_the_data() -> None:
+    document = ratings()
+    facts = [each | {"score_without": 3.0} for each in document["facts"]]
+    found = made(document | {"facts": facts})
+    said = sentence.plain_sentence(found, mark=False, scale=(1.0, 5.0))
+    assert "a rating of 3.00 of 5 instead of 4.12" in said or "3.00 of 5 instead of 4.13" in said
+
+
+def test_ratings_against_an_item_are_named_by_what_is_not_shared() -> None:
+    facts = [
+        fact(0, ("7", None, "9"), -0.3, ("subject",), rating=1.0),
+        fact(1, ("8", None, "50"), -0.2, ("object",), rating=2.0),
+        fact(2, ("8", None, "9"), -0.1, (), rating=5.0),
+    ]
+    said = sentence.against(made(explanation(("7", None, "50"), facts)))
+    assert said.replace("\N{NO-BREAK SPACE}", " ") == (
+        "The ratings that speak most against item 50 are item 9 (rated 1), user 8 (rated 2) and "
+        "user 8, item 9 (rated 5)."
     )
 
 

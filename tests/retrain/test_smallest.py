@@ -85,6 +85,7 @@ def test_a_budget_that_is_too_small_finds_nothing_and_says_what_came_closest(
     assert found.found is False
     assert found.minimal is False
     assert found.n_retrainings == 2
+    assert found.limit_reached
     assert len(found.removed) == 1
     assert found.actual.top_answer == found.before.top_answer
     assert "No set of facts that was tried changes the top answer" in str(found)
@@ -92,6 +93,22 @@ def test_a_budget_that_is_too_small_finds_nothing_and_says_what_came_closest(
     same = str(replace(found, facts=rated, actual=found.before))
     assert "No set of ratings that was tried changes the top answer" in same
     assert f"of {found.before.top_label} stays at " in same
+
+
+def test_a_search_says_whether_its_limit_ended_it(run: whereof.Run) -> None:
+    queries = [("egypt", "embassy"), ("uk", "embassy"), ("cuba", "treaties"), ("burma", "tourism")]
+    found = [run.smallest(*query, None, budget=30) for query in queries]
+    several = [each for each in found if each.found and len(each.removed) > 1]
+    assert several
+    for each in found:
+        single = each.found and len(each.removed) == 1
+        assert each.limit_reached == (not single and each.n_retrainings == 30)
+        limited = each in several and each.limit_reached
+        said = "reached its limit after 30 retrainings: this is the smallest set found so far"
+        assert (said in str(each)) == limited
+    (one, *_) = several
+    assert "limit" not in str(replace(one, limit_reached=False))
+    assert said in str(replace(one, limit_reached=True, n_retrainings=30))
 
 
 def test_an_answer_that_is_not_on_top_is_replaced_by_the_one_that_is(run: whereof.Run) -> None:

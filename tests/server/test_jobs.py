@@ -418,6 +418,10 @@ def test_events_become_progress() -> None:
     listener.emit(events.Foreseen(10, others=10.0))
     shown = list[Any]()
     for event in (
+        events.Planned(1, 0, 1.0, 2),
+        events.Advanced(1, 1, "retrainings"),
+        events.Advanced(50, 100, "facts, training again"),
+        events.Advanced(100, 100, "facts, training again"),
         events.Advanced(50, 100, "facts, going back through training"),
         events.Planned(2, 1, 3.0, 2),
         events.Advanced(1, 2, "retrainings"),
@@ -429,14 +433,37 @@ def test_events_become_progress() -> None:
         assert job.progress is not None
         shown.append((job.progress.text, job.progress.share))
     assert shown == [
-        ("50 of 100 facts, going back through training", 0.25),
-        ("at most 10 retrainings, 2 at a time, about 30.0 s", 0.5),
-        ("1 of 2 retrainings", 0.55),
-        ("4 retrainings, 2 at a time, about 3.0 s", 0.6),
-        ("2 of 4 retrainings", 0.7),
-        ("1 of 5 predictions", 0.2),
+        ("at most 10 retrainings, 2 at a time, about 10.0 s", 0.0),
+        ("1 of 1 retrainings", 0.05),
+        ("50 of 100 facts, training again", 0.175),
+        ("100 of 100 facts, training again", 0.3),
+        ("50 of 100 facts, going back through training", 0.3625),
+        ("2 retrainings, 2 at a time, about 3.0 s; 1 more is stored already", 0.55),
+        ("1 of 2 retrainings", 0.6),
+        ("4 retrainings, 2 at a time, about 3.0 s", 0.65),
+        ("2 of 4 retrainings", 0.75),
+        ("1 of 5 predictions", 0.75),
     ]
     listener.emit(events.Note("a note"))
     listener.emit(events.StageStarted(1, 2, "removal"))
     assert [*job.notes] == ["a note", "1 of 2: removal"]
     assert issubclass(TooManyJobs, WhereofError)
+
+
+def test_progress_never_falls_if_nobody_foresaw_the_work() -> None:
+    job = BackgroundJob("n", "explain", {})
+    listener, shares = JobEvents(job), [0.0]
+    for event in (
+        *(events.Advanced(each, 4, "facts, training again") for each in (1, 4)),
+        *(events.Advanced(each, 4, "facts, going back through training") for each in (1, 4)),
+        *(events.Advanced(each, 4, "facts, training again") for each in (1, 4)),  # once more
+        events.Foreseen(4),
+        events.Planned(4, 0, 1.0, 2),
+        *(events.Advanced(each, 4, "retrainings") for each in (2, 4)),
+    ):
+        listener.emit(event)
+        assert job.progress is not None
+        assert job.progress.share is not None
+        shares.append(job.progress.share)
+    assert shares == sorted(shares)
+    assert max(shares[:-1]) < shares[-1] == 1

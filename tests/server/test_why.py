@@ -166,6 +166,49 @@ def test_a_slow_method_is_left_to_a_job_while_a_quick_one_is_shown(client: Clien
     assert view_of(open_why(client, **OTHER, method="rollback"))["closer"] is None
 
 
+def test_the_true_rating_is_on_the_page(client: Client, ratings: whereof.Run) -> None:
+    assert ratings.find_rating("u1", "m3") == 5
+    page = open_why(client, "ratings", subject="u1", object="m3", method="rollback")
+    assert "True rating: 5 of 5, from training" in page
+    predicted = ratings.predict("u1", "m3").answers[0].score
+    assert f"<strong>{predicted:.2f} of 5</strong> predicted rating" in page
+
+
+def test_an_item_that_the_user_did_not_rate_has_no_true_rating(
+    client: Client, ratings: whereof.Run
+) -> None:
+    assert ratings.find_rating("u3", "m3") is None
+    page = open_why(client, "ratings", subject="u3", object="m3", method="rollback")
+    assert "True rating" not in page
+
+
+def test_the_closest_estimate_stays_while_a_job_retrains(client: Client) -> None:
+    asked = OTHER | {"asks": "subject"}
+    ended(client, start(client, kind="explain", **asked, method="unrolled")["id"])
+    page = open_why(client, **asked, method="retrain")
+    assert re.search(r'data-method="unrolled" aria-current="true"', page)
+    assert "estimates by unrolled: no retraining has confirmed them" in page
+    assert view_of(page)["closer"]["method"] == "retrain"
+
+
+def test_reliability_that_was_measured_later_is_on_the_page_of_every_method(
+    tmp_path: Path,
+) -> None:
+    run = train(tmp_path / "run", inverse=True)
+    with serving({"nations": run}) as address, Client(base_url=address, timeout=60) as client:
+        for method, more in (("verified", {"budget": 3, "top": 3}), ("unrolled", {})):
+            asked = {"kind": "explain", **ASKED, "method": method, **more}
+            ended(client, start(client, **asked)["id"])
+        measured = "by retraining, the falls that"
+        assert measured not in open_why(client, **ASKED, **RETRAINED)
+        measure = view_of(open_why(client, **ASKED, **RETRAINED))["measure"]
+        ended(client, start(client, **measure | {"limit": 5})["id"])
+        for query in (RETRAINED, {"method": "rollback"}, {"method": "unrolled"}):
+            page = open_why(client, **ASKED, **query)
+            assert measured in page
+            assert "data-measure" not in page
+
+
 def test_the_result_of_a_job_is_found_again_by_another_server(
     client: Client, nations: whereof.Run
 ) -> None:

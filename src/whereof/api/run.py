@@ -308,6 +308,12 @@ class Run(ArrayRun):
         asked = prediction.find_prediction(self._trained, names, query=True)
         return asked.spell(self.dataset, Vocabulary.label)
 
+    def find_rating(self, *names: str | None) -> float | None:
+        """The rating that a user gave to an item, in any split; None if the data has none."""
+        asked, ratings = prediction.find_prediction(self._trained, names), self.dataset.ratings
+        fact = (asked.subject, asked.relation, asked.object)
+        return None if ratings is None else ratings.of_fact(self.dataset, fact)
+
     @checked
     def predict(
         self,
@@ -401,7 +407,6 @@ class Run(ArrayRun):
         of a new user, as for `predict`, `names` is an item, and the method is fold-in, which shows
         which items of the history the prediction is made of.
         """
-        from whereof.explain.advice import advise
         from whereof.explain.explain import explain
         from whereof.explain.method import get_method
 
@@ -413,9 +418,6 @@ class Run(ArrayRun):
             if chosen.seeds > 1:
                 raise WhereofError("a history can only be explained for this run; leave out seeds")
             return explain(trained, names, chosen, events=events)
-
-        def advised(found: "Explanation") -> "Explanation":
-            return advise(found, self._trained, self.reliability, self.retraining_seconds)
 
         given = self.with_method(options)
         method = str(given["method"])
@@ -431,10 +433,21 @@ class Run(ArrayRun):
                 if others:
                     from whereof.evaluate.agreement import explain_over_seeds
 
-                    return advised(explain_over_seeds([first, *others], names, chosen, events))
-                return advised(explain(first.trained, names, chosen, first, events))
+                    return self.advise(explain_over_seeds([first, *others], names, chosen, events))
+                return self.advise(explain(first.trained, names, chosen, first, events))
         chosen = ExplainOptions.from_dict(given)
-        return advised(explain(self._trained, names, chosen, events=events))
+        return self.advise(explain(self._trained, names, chosen, events=events))
+
+    @checked
+    def advise(self, explanation: "Explanation") -> "Explanation":
+        """The explanation with what is known now: reliability, and cost and trust of methods."""
+        from whereof.explain.advice import advise
+        from whereof.explain.explanation import Explanation
+
+        if not isinstance(explanation, Explanation):
+            kind = type(explanation).__name__
+            raise WhereofError(f"explanation is a {kind}; give one that Run.explain returned")
+        return advise(explanation, self._trained, self.reliability, self.retraining_seconds)
 
     def is_ready(self, *names: str | None, **options: Unpack[keywords.ExplainKeywords]) -> bool:
         """Whether `explain` with these arguments takes milliseconds.

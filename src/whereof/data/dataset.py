@@ -55,6 +55,14 @@ class Ratings:
         """The lowest and the highest training rating."""
         return float(self.train.min()), float(self.train.max())
 
+    def of_fact(self, data: "Dataset", fact: Sequence[int | None]) -> float | None:
+        """The rating of a fact in the first split that has it; None if none has."""
+        for split in SPLITS if None not in fact else ():
+            places = np.flatnonzero((getattr(data, split) == fact).all(axis=1))
+            if len(places):
+                return float(getattr(self, split)[places[0]])
+        return None
+
     def standardised(self) -> NDArray[np.float64]:
         """Standardised training ratings, the targets of rating models."""
         return (self.train.astype(np.float64) - self.mean) / self.deviation

@@ -92,7 +92,7 @@ def explanation_page(explanation: Explanation, run: str | None = None) -> str:
     ]
     title = names.prediction_text(explanation)
     heading = names.heading(explanation.prediction)
-    return html.page(parts, title=title, heading=heading, scripts=["table.js"])
+    return html.page(parts, title=title, heading=heading, scripts=["table.js", "facts.js"])
 
 
 def facts_part(explanation: Explanation, **options: Any) -> html.Part:
@@ -107,6 +107,8 @@ def _opening(explanation: Explanation) -> Iterator[html.Part]:
     if said := sentence.plain_sentence(explanation, mark=False):
         is_estimate = explanation.estimate or explanation.stability is not None
         yield "sentence", said, "estimate" if is_estimate else "retrained"
+    if said := sentence.against(explanation):
+        yield "paragraphs", [said]
     yield "figure", *names.figure(explanation.prediction)
     if explanation.contrast is not None:
         other = explanation.contrast

@@ -91,13 +91,21 @@ def _groups(
         thing, item = f"{words.fact}s".capitalize(), names.text_of(prediction, "object")
         others = [fact for fact in facts if "subject" not in fact.parts]
         own = [fact for fact in facts if "subject" in fact.parts]
-        yield f"{thing} of {names.text_of(prediction, 'subject')}", own
-        yield f"{thing} of other users with {item}", [f for f in others if "object" in f.parts]
-        yield f"Other {words.fact}s", [f for f in others if "object" not in f.parts]
+        same_item = [fact for fact in others if "object" in fact.parts]
+        yield from _by_sign(f"{thing} of {names.text_of(prediction, 'subject')}", own)
+        yield from _by_sign(f"{thing} of other users with {item}", same_item)
+        yield from _by_sign(f"Other {words.fact}s", [f for f in others if "object" not in f.parts])
         return
+    yield from _by_sign("Facts", facts)
+
+
+def _by_sign(
+    title: str, facts: Sequence[ExplainedFact]
+) -> Iterator[tuple[str, list[ExplainedFact]]]:
+    """Those that support the prediction, those that oppose it, and the others."""
     for word, verb in _GROUPS.items():
-        yield f"Facts that {verb}", [f for f in facts if sign_of(f.influence).word == word]
-    yield "Facts without influence", [fact for fact in facts if sign_of(fact.influence) is NEITHER]
+        yield f"{title} that {verb}", [f for f in facts if sign_of(f.influence).word == word]
+    yield f"{title} without influence", [f for f in facts if sign_of(f.influence) is NEITHER]
 
 
 def _row(

@@ -263,7 +263,8 @@ class _Picture:
         above = words(middle, y - away - 4, label, "middle", bold=bold) if label else ""
         below = words(middle, y + away + 11, fit(note, room, SMALL), "middle", fill=sign.text)
         arrow = _arrow(x1, x2, y, sign, width, is_loop=is_loop)
-        self.edges.append(with_tip(title, arrow, above, below))
+        which = None if fact is None else str(fact.fact_id)
+        self.edges.append(with_tip(title, arrow, above, below, data_fact=which))
         self.y += lane
 
     def _add_pillars(self) -> None:

@@ -10,6 +10,7 @@ from whereof.table import Cell, Column, Table
 from whereof.units import count, show
 
 if TYPE_CHECKING:
+    from whereof.predict.answers import Answer
     from whereof.retrain.smallest import Smallest
     from whereof.retrain.sufficient import Sufficient
     from whereof.retrain.verify import Verdict
@@ -181,6 +182,19 @@ def rank_text(prediction: NamedPrediction) -> str:
 def amount_text(item: Standing) -> str:
     """The probability in percent, or the rating."""
     return show(item.value, output_unit(item))
+
+
+def rating_text(rating: float, scale: tuple[float, float] | None, unit: str = "") -> str:
+    """A rating of the data or, in a unit, one that is predicted: `4.21 of 5`."""
+    text = show(rating, unit) if unit else f"{rating:g}"
+    return text if scale is None else f"{text} of {scale[1]:g}"
+
+
+def value_text(item: "Standing | Answer", scale: tuple[float, float] | None) -> str:
+    """The probability in percent, or the rating and the highest one of the data."""
+    if item.probability is None:
+        return rating_text(item.score or 0.0, scale, "rating")
+    return show(item.probability, "percent")
 
 
 def scale_text(ratings: Iterable[float], low: float, high: float) -> str:

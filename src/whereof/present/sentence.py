@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from whereof.explain.explanation import Explanation
+from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.method import able_method
 from whereof.present.names import (
+    Words,
     fact_noun,
     fact_text,
     has_ratings,
@@ -39,14 +40,19 @@ class _Removal:
     """The probability, or the rating."""
     new_top: str | None
     """The new top answer: empty if it stays, None if it is not known or not reliable enough."""
+    may_change: bool = False
+    """Whether the estimate has another top answer."""
 
 
-def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
+def plain_sentence(
+    explanation: Explanation, *, mark: bool = True, scale: tuple[float, float] | None = None
+) -> str:
     """A sentence on the prediction without its strongest facts; empty if none supports it.
 
     The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
     the first one alone. The sentence names another top answer only if such claims come true in
-    this run. mark: whether it says at the end that this is an estimate.
+    this run; otherwise it says that the answer may change. mark: whether it says at the end that
+    this is an estimate. scale: the lowest and the highest rating of the data.
     """
     prediction, removals = explanation.prediction, _removals(explanation)
     if not removals:
@@ -60,7 +66,8 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
     found = [*changing, *falling, removals[-1]][0]
     unit, stays = output_unit(prediction), is_top and found.new_top == ""
     after, before = show(found.value, unit), show(prediction.value, unit)
-    values = f"{after} instead of {before}" if after != before else f"{after}, as before"
+    of = f" of {scale[1]:g}" if rated and scale else ""
+    values = f"{after}{of} instead of {before}" if after != before else f"{after}{of}, as before"
     values = f"a rating of {values}" if rated else values
     said = f"without {_removed_text(explanation, found)}, the model would"
     if changing:
@@ -68,6 +75,8 @@ def plain_sentence(explanation: Explanation, *, mark: bool = True) -> str:
     else:
         said += f" still {say} {answer}{first}, with" if stays else f" give {answer}"
         said += f" {values}"
+        if is_top and found.new_top is None and found.may_change:
+            said += f", and may {say} another {'item' if recommends else 'answer'}{first}"
     if not is_top:
         said = f"the model ranks {prediction.top_label} above {answer}; {said}"
     elif (
@@ -102,13 +111,46 @@ def because(explanation: Explanation) -> str:
     return said if strongest in own else f"{said} {thing.capitalize()}s of other users matter more."
 
 
+def against(explanation: Explanation) -> str:
+    """The facts that oppose an answer which is not on top; empty if none is listed.
+
+    In a contrast, the facts that speak for the other answer.
+    """
+    prediction, other = explanation.prediction, explanation.contrast
+    asks, answer = prediction.asks, text_of(prediction, prediction.asks)
+    opposing = [fact for fact in explanation.facts if fact.influence < 0]
+    opposing = sorted(opposing, key=lambda fact: fact.influence)[:_MOST_NAMED]
+    is_top = prediction.top_answer == name_of(prediction, asks)
+    if not opposing or (other is None and is_top):
+        return ""
+    most = f"most against {answer}"
+    if other is not None:
+        rival = Words.of(two_way=prediction.relation is None).label(other.answer, other.label, asks)
+        most = f"most for {rival} rather than {answer}"
+    noun, named = fact_noun(explanation), _listed([_short_text(fact) for fact in opposing])
+    if len(opposing) == 1:
+        return f"The {noun} that speaks {most} is {named}."
+    return f"The {noun}s that speak {most} are {named}."
+
+
+def _short_text(fact: ExplainedFact) -> str:
+    """A fact by its labels; in two-way data without the user or the item of the prediction."""
+    if fact.relation is not None:
+        return fact_text(fact)
+    rated = "" if fact.rating is None else f" (rated\N{NO-BREAK SPACE}{fact.rating:g})"
+    shared = {"subject": "object", "object": "subject"}
+    place = next((shared[part] for part in fact.parts if part in shared), None)
+    return (fact_text(fact) if place is None else text_of(fact, place)) + rated
+
+
 def _removals(explanation: Explanation) -> list[_Removal]:
     """The prediction without its first facts, fewest first."""
     tops, found = names_joint_tops(explanation), list[_Removal]()
     for joint in explanation.stability or ():
         known = tops and joint.top_answer_changes is not None
         top: str | None = joint.top_label if joint.top_answer_changes else ""
-        found.append(_Removal(joint.fact_ids, joint.value, top if known else None))
+        changes = bool(joint.top_answer_changes)
+        found.append(_Removal(joint.fact_ids, joint.value, top if known else None, changes))
     if explanation.stability is not None:
         return found
     for fact in [fact for fact in explanation.facts if fact.influence > 0][:1]:
@@ -117,7 +159,8 @@ def _removals(explanation: Explanation) -> list[_Removal]:
         top = fact.labels.get("top_answer_without") if fact.top_answer_changes else ""
         known = explanation.names_new_tops and fact.top_answer_changes is not None
         if value is not None:
-            found.append(_Removal((fact.fact_id,), value, top if known else None))
+            changes = bool(fact.top_answer_changes)
+            found.append(_Removal((fact.fact_id,), value, top if known else None, changes))
     return found
 
 

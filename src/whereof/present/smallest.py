@@ -128,6 +128,12 @@ def _sentences(result: Smallest) -> Iterator[str]:
         proven = f"Every {fact} is needed: each was put back and retrained."
         unproven = f"The budget was too small to check whether each {fact} is needed."
         yield proven if result.minimal else unproven
+        if result.limit_reached:
+            spent = units.count(result.n_retrainings, "retraining")
+            yield (
+                f"The search reached its limit after {spent}: this is the smallest set found so "
+                "far, and a smaller one may exist."
+            )
     for group in result.interchangeable:
         which = ", ".join(map(str, group.fact_ids))
         which = (

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -122,6 +123,7 @@ def _cut(text: str, length: int) -> str:
     return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
 
+@lru_cache(4096)  # a page measures thousands of letters
 def _char_width(char: str) -> float:
     if unicodedata.combining(char):
         return 0.0
@@ -211,6 +213,6 @@ def disc(series: int, x: float, y: float, radius: float, opacity: float | None =
     return tag("circle", **filled(series), fill_opacity=opacity, cx=x, cy=y, r=radius)
 
 
-def with_tip(tip: str, *parts: str) -> str:
+def with_tip(tip: str, *parts: str, **attributes: Any) -> str:
     """A group with a tooltip."""
-    return tag("g", tag("title", safe(tip)), *parts)
+    return tag("g", tag("title", safe(tip)), *parts, **attributes)

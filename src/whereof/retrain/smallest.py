@@ -91,6 +91,7 @@ class Smallest:
     actual: Standing
     top_answers: tuple[TopAnswer, ...]
     minimal: bool
+    limit_reached: bool
     control_matches_run: bool
     facts: tuple[MemberFact, ...]
     interchangeable: tuple[InterchangeableFacts, ...]
@@ -143,6 +144,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
         actual=actual,
         top_answers=find_top_answers(case.trained, search.answers, search.control_all, after),
         minimal=search.best is not None and search.is_minimal,
+        limit_reached=search.limit_reached,
         control_matches_run=same,
         facts=tuple(search.describe(fact, removed) for fact in fact_ids),
         interchangeable=tuple(search.find_interchangeable(removed)),
@@ -244,6 +246,12 @@ class Search:
         return self.best is not None and all(
             not each or each in self._standings for each in without_one(self.best)
         )
+
+    @property
+    def limit_reached(self) -> bool:
+        """Whether the budget ended the search: with more, a smaller set might be found."""
+        is_single = self.best is not None and len(self.best) == 1
+        return not is_single and self.allowance.left < 1
 
     def after(self, removed: FactSet) -> Any:
         """The standing of the top answer after retraining without some facts."""

@@ -151,6 +151,8 @@ class Verdict:
         said, done = before.value - predicted.value, before.value - actual.value
         noise = _NOISE * abs(before.value)
         same_top = predicted.top_answer in ("", actual.top_answer)
+        if predicted.top_answer == actual.top_answer != before.top_answer and said * done > 0:
+            return "confirmed"  # the answer changes as estimated
         if abs(said) <= noise and abs(done) <= noise:  # all that was said is the top answer
             return "confirmed" if same_top else "refuted"
         unforeseen = abs(said) <= noise and abs(done) > _FAR * noise

@@ -118,7 +118,7 @@ class JobEvents(events.Events):
                 share = self._rounds.share(0, event.n_retrainings)
                 self._show(text if whole is None else f"at most {text}", share)
             case events.Advanced(n_done, n_total, noun):
-                share = self._rounds.share(n_done, n_total)
+                share = self._rounds.share(n_done, n_total, noun)
                 self._show(f"{n_done:,} of {n_total:,} {noun}", share)
             case events.StageStarted(number, n_stages, title):
                 self._note(f"{number} of {n_stages}: {title}")

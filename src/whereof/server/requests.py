@@ -87,8 +87,8 @@ def given_names(run: Run, subject: str, relation: str, object_: str) -> Names:
 
 
 def rating_scale(run: Run) -> tuple[float, float] | None:
-    """The lowest and the highest rating of the data, if the run predicts ratings."""
-    ratings = run.dataset.ratings if run.config.rated else None
+    """The lowest and the highest rating of the data, if it has ratings."""
+    ratings = run.dataset.ratings
     return None if ratings is None else ratings.scale
 
 

@@ -79,14 +79,18 @@ def explain_by_job(
             and listed == (options.get("top", 10), options.get("opposing", False))
             and (*names, asks) in [_asked_names(run, each) for each in about]
         ):
-            return found  # type: ignore[no-any-return]
+            return run.advise(found)  # its reliability may have been measured since
     return None
 
 
 def ready_method(run: Run, names: Names, first: str = "", **options: Any) -> str:
-    """The first method, or the default one, if it takes no longer than a click; else another."""
-    first = first or run.default_method
-    every = dict.fromkeys([first, _QUICK, *registry.names(registry.METHODS)])
+    """The first method, or the default one, if it takes no longer than a click; else another.
+
+    The closest estimate comes first: unrolled if the run has stored it, else rollback.
+    """
+    first, found = first or run.default_method, registry.names(registry.METHODS)
+    closest = (name for name in found if get_method(name).is_linear)
+    every = dict.fromkeys([first, *closest, _QUICK, *found])
     able = (name for name in every if not get_method(name).draws)
     ready = (name for name in able if run.is_ready(*names, **options, method=name))
     return next(ready, first)
@@ -210,4 +214,6 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
     methods = dict.fromkeys([_QUICK, "unrolled", run.default_method])
     more["ready"] = {name: run.is_ready(*places, **plain, method=name) for name in methods}
     more |= {"prices": run_prices(run), "scale": rating_scale(run)}
+    if more["scale"] is not None:
+        more["rating"] = run.find_rating(*places)
     return Reasons(explanation, answers, itself.known, **more)

@@ -1,5 +1,6 @@
 """Ask: a query, its ranked answers, and predictions that are worth a look."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,6 @@ from whereof.present import names
 from whereof.present.html import Site, render
 from whereof.present.names import SPLITS, Words, short_relation
 from whereof.present.pages.address import AskAddress, address, answer_query, api_address
-from whereof.units import show
 
 LISTS = {
     "confident-and-wrong": (
@@ -49,7 +49,7 @@ def ask_page(
     without any, a script fetches them. error: why there are no answers or, with a kind, why there
     is no such list. scale: the lowest and the highest rating of the data.
     """
-    words = Words.of(two_way=two_way, rated=rated)
+    words = Words.of(two_way=two_way, rated=scale is not None)
     shown = kind or next(iter(LISTS))
     about = {name: text for name, (_, text) in LISTS.items()} | (_RATED if rated else {})
     lists = [
@@ -65,12 +65,12 @@ def ask_page(
         two_way=two_way,
         here=here,
         query=_parts(answers, words) if answers else "",
-        answers=[] if answers is None else _answers(site, answers, words),
+        answers=[] if answers is None else _answers(site, answers, words, scale),
         noun=_noun(answers),
         more=_more(site, here, answers, most),
         known=_known_text(here, answers, words),
         scale=names.scale_text((each.score for each in answers.answers), *scale)
-        if answers and scale
+        if answers and scale and rated
         else "",
         switch=_switch(site, here, answers, words) if two_way else None,
         labels=_labels(here, answers),
@@ -80,7 +80,7 @@ def ask_page(
         kind=kind,
         about=about.get(shown, ""),
         source=address(site.run, "ask", list=shown),
-        interesting=None if interesting is None else _listed(site, interesting, words),
+        interesting=None if interesting is None else _listed(site, interesting, words, scale),
         error=error,
     )
 
@@ -107,22 +107,24 @@ def _labels(here: AskAddress, answers: Answers | None) -> dict[str, str]:
     return {place: answers.labels[place] or "" for place in given}
 
 
-def _answers(site: Site, answers: Answers, words: Words) -> list[dict[str, Any]]:
+def _answers(
+    site: Site, answers: Answers, words: Words, scale: tuple[float, float] | None
+) -> list[dict[str, Any]]:
     found, query = answers.answers, answers.query
-    most = largest(answers)
+    most, labels = largest(answers), Counter(each.label for each in found)
     rows = []
     for each in found:
-        rated = each.probability is None
-        names = answer_query(query, answers.asks, each.entity)
+        place = answer_query(query, answers.asks, each.entity)
         rows.append(
             {
                 "label": words.label(each.entity, each.label, answers.asks),
                 "name": each.entity if each.label != each.entity else "",
-                "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
+                "shares_label": labels[each.label] > 1,
+                "value": names.value_text(each, scale),
                 "share": None if each.probability is None else each.probability / most,
                 "rank": each.rank,
                 "known": SPLITS.get(each.known or "", ""),
-                "why": address(site.run, "why", **names),
+                "why": address(site.run, "why", **place),
             }
         )
     return rows
@@ -176,7 +178,9 @@ def _again(site: Site, here: AskAddress, **changed: Any) -> str:
     return address(site.run, "ask", **replace(here, **changed).query())
 
 
-def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, Any]]:
+def _listed(
+    site: Site, found: Sequence[Any], words: Words, scale: tuple[float, float] | None
+) -> list[dict[str, Any]]:
     rows = []
     for each in found:
         prediction: NamedPrediction = each
@@ -189,30 +193,28 @@ def _listed(site: Site, found: Sequence[Any], words: Words) -> list[dict[str, An
             relation = prediction.labels["relation"] or prediction.relation
             parts[1] = ("relation", short_relation(relation))
         query = {place: getattr(prediction, place) for place in ("subject", "relation", "object")}
-        names = answer_query(query, prediction.asks, query[prediction.asks])
-        unit = "rating" if prediction.probability is None else "percent"
+        place = answer_query(query, prediction.asks, query[prediction.asks])
         rows.append(
             {
                 "parts": parts,
-                "value": show(prediction.value, unit),
-                "about": _about(each),
-                "why": address(site.run, "why", **names),
+                "value": names.value_text(prediction, scale),
+                "about": _about(each, words, scale),
+                "why": address(site.run, "why", **place),
             }
         )
     return rows
 
 
-def _about(each: Any) -> str:
+def _about(each: Any, words: Words, scale: tuple[float, float] | None) -> str:
     """Why a prediction is worth a look, in a few words."""
     if (fact := getattr(each, "fact", None)) is not None:
         top = fact.labels.get("top_answer_without") or fact.top_answer_without
         thing = "fact" if fact.rating is None else "rating"
         return f"estimated top answer without its strongest {thing}: {top}"
-    rating = getattr(each, "true_rating", None)
-    if rating is not None:
-        return f"true rating {rating:g}"
-    true = each.labels.get("true_answer") or each.true_answer
-    own = getattr(each, each.asks)
-    if own == each.true_answer:
-        return f"the true answer, rank {each.true_rank:,}"
-    return f"true answer: {true}, rank {each.true_rank:,}"
+    rating, is_true = each.true_rating, getattr(each, each.asks) == each.true_answer
+    rated = "" if rating is None else names.rating_text(rating, scale)
+    true = words.label(each.true_answer, each.labels.get("true_answer"), each.asks)
+    if rated and names.is_rated(each):
+        return f"true rating {rated}" if is_true else f"held out: {true}, rated {rated}"
+    true = "the true answer" if is_true else f"true answer: {true}"
+    return f"{true}, rank {each.true_rank:,}{f', rated {rated}' if rated else ''}"

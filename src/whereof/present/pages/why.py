@@ -61,6 +61,8 @@ class Reasons:
     """Whether a method takes milliseconds, or has its arrays stored."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating of the data; None without ratings."""
+    rating: float | None = None
+    """The rating that the user gave to the item."""
     prices: Prices = field(default_factory=Prices)
     """What retraining costs here."""
 
@@ -91,8 +93,9 @@ def why_page(site: Site, page: WhyAddress, found: Reasons) -> str:
         page=page,
         here=here.query(),
         heading=words.parts(prediction),
-        sentence=_sentence(explanation, words),
+        sentence=_sentence(found, words),
         because=sentence.because(explanation),
+        against=sentence.against(explanation),
         standing=_standing(site, found, words),
         explanation=explanation,
         proof=proof,
@@ -171,9 +174,10 @@ def _text(item: Any, words: Words) -> str:
     return " ".join(label for _, label, _ in words.parts(item))
 
 
-def _sentence(explanation: Explanation, words: Words) -> str:
+def _sentence(found: Reasons, words: Words) -> str:
     """What the explanation says, in plain words."""
-    said = sentence.plain_sentence(explanation, mark=False)  # the page marks it
+    # The page marks it.
+    said = sentence.plain_sentence(found.explanation, mark=False, scale=found.scale)
     return said or f"No {words.fact} was found that changes this prediction."
 
 
@@ -182,11 +186,10 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
     own = names.name_of(prediction, prediction.asks)
     others, most = [], largest(answers)
     for each in answers.answers:
-        rated = each.probability is None
         others.append(
             {
                 "label": words.label(each.entity, each.label, answers.asks),
-                "value": show(each.score, "rating") if rated else show(each.probability, "percent"),
+                "value": names.value_text(each, found.scale),
                 "share": None if each.probability is None else each.probability / most,
                 "own": each.entity == own,
                 "known": SPLITS.get(each.known or "", ""),
@@ -194,8 +197,11 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
             }
         )
     return {
-        "noun": names.output_noun(prediction),
-        "value": names.amount_text(prediction),
+        "noun": "predicted rating" if names.is_rated(prediction) else "probability",
+        "value": names.value_text(prediction, found.scale),
+        "rating": "" if found.rating is None else names.rating_text(found.rating, found.scale),
+        "is_top": prediction.top_answer == own,
+        "true_in": SPLITS.get(found.known or "", ""),
         "rank": names.rank_text(prediction),
         "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
         "scale": _scale_text(found),
@@ -207,7 +213,8 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
 def _scale_text(found: Reasons) -> str:
     """Why a rating is beyond those of the data, if one is."""
     shown = [found.explanation.prediction.value, *(each.score for each in found.answers.answers)]
-    return "" if found.scale is None else names.scale_text(shown, *found.scale)
+    is_rated = names.is_rated(found.explanation.prediction)
+    return names.scale_text(shown, *found.scale) if found.scale and is_rated else ""
 
 
 def _why(site: Site, answers: Answers, answer: Answer) -> str:
@@ -235,8 +242,7 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
     method = explanation.method
     if not explanation.estimate:
         yield "These numbers are measured by retraining."
-        return
-    if proof is None:
+    elif proof is None:
         yield f"These numbers are estimates by {method}: no retraining has confirmed them."
     else:
         searched = isinstance(proof.result, Smallest) and proof.result.method == method
@@ -245,14 +251,23 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
             "The result below was measured by retraining. All other numbers are estimates by "
             f"{method}{same}."
         )
-    known = explanation.reliability
-    claims = None if known is None else known.of(explanation.method)
-    if claims is not None:
-        yield str(claims)
-    elif known is not None and known.linearity is not None:
-        yield str(known.linearity)
-    else:
-        yield "How reliable estimates are in this run has not been measured."
+    yield from _reliability(explanation)
+
+
+def _reliability(explanation: Explanation) -> Iterator[str]:
+    """How reliable estimates of this run are: those of the page's method, else of all others."""
+    known, method = explanation.reliability, explanation.method
+    if known is None or not known.is_measured:
+        if explanation.estimate:
+            yield "How reliable estimates are in this run has not been measured."
+        return
+    own = known.of(method)
+    if own is not None:
+        yield str(own)
+        return
+    if explanation.estimate:
+        yield f"For {method}, this run's reliability has not been measured."
+    yield from map(str, known.claims or [known.linearity])
 
 
 def _measurable(explanation: Explanation) -> bool:

@@ -2,7 +2,7 @@
 
 import { ask, make } from "./dom.js";
 
-const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const counted = (n, noun) => `${n.toLocaleString("en")}\u00a0${noun}${n === 1 ? "" : "s"}`;
 
 export function complete(input) {
   const id = `${input.id}-names`;
@@ -54,7 +54,10 @@ export function complete(input) {
         option.dataset.name = each.name;
         option.dataset.label = each.label;
         option.append(make("span", {}, each.label));
-        const about = each.label === each.name ? [] : [each.name];
+        // A name that the label does not explain: it was typed, or the label is not the only one.
+        const isTyped = !each.label.toLowerCase().includes(input.value.trim().toLowerCase());
+        const isShared = names.some((other) => other !== each && other.label === each.label);
+        const about = each.label !== each.name && (isTyped || isShared) ? [each.name] : [];
         if (each.n_facts !== undefined) about.push(counted(each.n_facts, input.dataset.fact));
         option.append(make("small", {}, about.join(" · ")));
         option.addEventListener("pointerdown", (event) => {
