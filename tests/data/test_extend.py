@@ -1,5 +1,7 @@
 """Adding facts to a dataset: earlier ids stay."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def test_sources_and_weights_go_on() -> None:
     assert [*named.dataset.sources] == ["", "", "", "hand"]
 
 
-def test_items_may_be_new_and_users_may_not() -> None:
+def test_new_users_come_before_all_items() -> None:
     old = pd.DataFrame([("u", "i"), ("u", "j"), ("v", "i")], columns=["user", "item"])
     new = pd.DataFrame([("v", "j"), ("u", "v"), ("v", "k"), ("u", "k")], columns=["user", "item"])
     before, found = extend(old, new)
@@ -69,8 +71,26 @@ def test_items_may_be_new_and_users_may_not() -> None:
     assert after.train[3:, [0, 2]].tolist() == [[1, 3], [0, 4], [1, 5], [0, 5]]
     assert (after.subjects, after.objects) == (range(2), range(2, 6))
     assert after.entities.names == (*before.entities.names, "v", "k")  # a user and an item v
-    with pytest.raises(WhereofError, match="'w' is a new user, and new users cannot be added"):
-        extend(old, pd.DataFrame([("w", "j")], columns=["user", "item"]))
+    more = pd.DataFrame([("w", "j"), ("i", "k"), ("w", "i"), ("v", "i")], columns=["user", "item"])
+    _, found = extend(old, more)
+    after = found.dataset
+    assert after.entities.names == ("u", "v", "w", "i", "i", "j", "k")  # a user and an item i
+    assert (after.subjects, after.objects) == (range(4), range(4, 7))
+    assert after.train[:, [0, 2]].tolist() == [[0, 4], [0, 5], [1, 4], [2, 5], [3, 6], [2, 4]]
+    assert found.n_known == 1
+
+
+def test_labels_and_held_out_facts_follow_their_items() -> None:
+    old = pd.DataFrame([("u", "1"), ("1", "2"), ("u", "2"), ("1", "1")], columns=["user", "item"])
+    before = whereof.read(old, columns="user,item")
+    labels = replace(before.entities, labels={"1": "Heat"}, labelled=before.objects)
+    before = replace(before, entities=labels, test=before.train[3:], train=before.train[:3])
+    new = read_new_facts(pd.DataFrame([("w", "2"), ("1", "1")]), {"columns": "1,2"})
+    found = extend_dataset(before, new)
+    after = found.dataset
+    assert [after.entities.label(each) for each in range(5)] == ["1", "u", "w", "Heat", "2"]
+    assert after.fact_names(after.test[0]) == ("1", "1")
+    assert found.n_held_out == 1
 
 
 def test_ratings_go_on() -> None:
