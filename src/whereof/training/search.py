@@ -20,7 +20,7 @@ from whereof.events import Advanced, Compiling, Events, Note
 from whereof.training.config import TrainConfig
 from whereof.training.fit import MakeTrainer, Validate
 from whereof.training.problem import Problem
-from whereof.training.results import Validation
+from whereof.training.results import FEW_CASES, Validation
 from whereof.training.trainer import Training
 
 _PROBED = 20_000
@@ -43,7 +43,8 @@ _LEAST_NUMBERS = 4e9
 """Numbers that a search may compute, however short training is: some seconds."""
 _LEAST_FACTS, _SIZINGS = 500, 4
 _MARGIN = 0.3
-"""A clear gain is above this share of the metric, divided by the root of the validation facts."""
+"""A clear gain is above this share of the metric, divided by the root of the number of cases:
+validation facts, or users if the metric is a mean over users."""
 _FACTS_AT_ONCE = 4096
 _MOST_SECONDS = 300.0
 """After this time the search ends with what it has found."""
@@ -70,7 +71,8 @@ def settle_steps(
             problem = _with(problem, accumulator=adagrad_start(problem, make_trainer))
         names = () if given is None else searchable(problem.config, given)
         part = search_part(dataset, problem) if names else dataset
-        if not names or not len(part.valid):
+        n_cases = Validation.count_cases(part, rated=problem.config.rated)
+        if not names or n_cases < FEW_CASES:
             return problem, None
         small, scale = _problem_of_part(part, problem), 1.0
         if adagrad:
@@ -193,7 +195,7 @@ class Searcher:
             found = self._measure(config)
             metric, gain = (found.metric, found.gain) if found else (metric, -math.inf)
             value = found.value if found else None
-            margin = _MARGIN * abs(best) / math.sqrt(self.n_valid)
+            margin = _MARGIN * abs(best) / math.sqrt(found.n_cases) if found else 0.0
             better = not tried or gain > best + margin
             tried.append({name: getattr(config, name) for name in names} | {"value": value})
             self.events.emit(Advanced(len(tried), _MOST_TRIALS, "settings"))
