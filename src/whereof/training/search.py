@@ -43,8 +43,7 @@ _LEAST_NUMBERS = 4e9
 """Numbers that a search may compute, however short training is: some seconds."""
 _LEAST_FACTS, _SIZINGS = 500, 4
 _MARGIN = 0.3
-"""A clear gain is above this share of the metric, divided by the root of the number of cases:
-validation facts, or users if the metric is a mean over users."""
+"""A clear gain is above this share of the metric, divided by the root of the validation facts."""
 _FACTS_AT_ONCE = 4096
 _MOST_SECONDS = 300.0
 """After this time the search ends with what it has found."""
@@ -195,7 +194,7 @@ class Searcher:
             found = self._measure(config)
             metric, gain = (found.metric, found.gain) if found else (metric, -math.inf)
             value = found.value if found else None
-            margin = _MARGIN * abs(best) / math.sqrt(found.n_cases) if found else 0.0
+            margin = _MARGIN * abs(best) / math.sqrt(self.n_valid)
             better = not tried or gain > best + margin
             tried.append({name: getattr(config, name) for name in names} | {"value": value})
             self.events.emit(Advanced(len(tried), _MOST_TRIALS, "settings"))
