@@ -96,10 +96,12 @@ def test_labels_and_held_out_facts_follow_their_items() -> None:
 def test_ratings_go_on() -> None:
     columns = ["user", "item", "stars"]
     old = pd.DataFrame([("u", "i", 3.0), ("v", "j", 5.0)], columns=columns)
-    new = pd.DataFrame([("u", "j", 1.0), ("u", "i", 2.0)], columns=columns)
+    new = pd.DataFrame([("u", "j", 1.0), ("u", "i", 2.0), ("w", "k", 4.0)], columns=columns)
     _, found = extend(old, new, columns="user,item", rating="stars")
-    assert found.dataset.ratings is not None
-    assert found.dataset.ratings.train.tolist() == [3, 5, 1]  # u i is known
+    after = found.dataset
+    assert after.ratings is not None
+    assert after.ratings.train.tolist() == [3, 5, 1, 4]  # u i is known, user w and item k are new
+    assert [after.fact_names(fact) for fact in after.train[2:]] == [("u", "j"), ("w", "k")]
     before = whereof.read(old, columns="user,item", rating="stars")
     with pytest.raises(WhereofError, match="name their column with --rating"):
         extend_dataset(before, read_new_facts(new, {"columns": "user,item"}))
