@@ -6,7 +6,8 @@ best of 32 by NDCG@10 on the validation facts. The same code measures all models
 --split chooses the facts that are held out: `ua` are the files of MovieLens (ten ratings of every
 user for validation and test), `random` and `time` are 5% for validation and 10% for test, drawn at
 random or the latest ones. --fold-in ranks with rows of users that are solved for, as those of new
-users are. --explain removes the items that explain a recommendation, and retrains.
+users are. --explain removes the items that explain a recommendation, and retrains. It also prints
+the explanations of one user in words.
 """
 
 import argparse
@@ -227,20 +228,29 @@ class Recommended:
         pairs = {(s, o - start): i for i, (s, _, o) in enumerate(train.tolist())}
         return [pairs[u, i] for u, own in zip(self.users.tolist(), items, strict=True) for i in own]
 
-    def compare(self, before: NDArray[Any], after: NDArray[Any]) -> tuple[float, float, float]:
-        """Share of scores that fall, mean new rank, and share of other top items."""
+    def compare(self, before: NDArray[Any], after: NDArray[Any]) -> "Removed":
+        """What became of the first item of each user."""
         tops, rows = self.top(before), np.arange(len(self.users))
 
         # A score means the same before and after only relative to those of other items.
         def standard(scores: NDArray[Any]) -> NDArray[Any]:
             return (scores - scores.mean(axis=1, keepdims=True)) / scores.std(axis=1, keepdims=True)
 
-        fall = standard(before)[rows, tops] - standard(after)[rows, tops]
+        falls = standard(before)[rows, tops] - standard(after)[rows, tops]
         masked = after.copy()
         for row, user in enumerate(self.users):
             masked[row, self.items_of(user)] = -np.inf
-        ranks = 1 + (masked > masked[rows, tops][:, None]).sum(axis=1)
-        return float((fall > 0).mean()), float(np.mean(ranks)), float((ranks > 1).mean())
+        return Removed(tops, falls, 1 + (masked > masked[rows, tops][:, None]).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What became of recommended items without what explained them: (n_users,) each."""
+
+    items: NDArray[np.int64]
+    falls: NDArray[np.float64]
+    """Of the scores."""
+    ranks: NDArray[np.int64]
 
 
 def show_explanations(run: whereof.Run, n_users: int, seed: int) -> None:
@@ -257,16 +267,28 @@ def show_explanations(run: whereof.Run, n_users: int, seed: int) -> None:
     print(f"{n_users} users, {MOST_REMOVED} items of each history removed, then retrained\n")
     print("| model | items removed | score falls | rank after | no longer first |")
     print("|---|---|---|---|---|")
-    for name, chosen, (falls, rank, changed) in (
+    words = []
+    for model, name, chosen, found in (
         *_ours(run, asked, random),
         *_implicit(asked, random, seed),
         *_popular(asked, random),
     ):
-        print(f"| {name} | {chosen} | {falls:.0%} | {rank:.1f} | {changed:.0%} |", flush=True)
+        changed = (found.ranks > 1).mean()
+        numbers = f"{(found.falls > 0).mean():.0%} | {found.ranks.mean():.1f} | {changed:.0%}"
+        print(f"| {model} | {name} | {numbers} |", flush=True)
+        if name != "random":
+            words.append(f"- {model}, {name}: {in_words(data, chosen[0], found)}")
+    print(f"\nUser {data.entities.name(asked.users[0])}:\n", *words, sep="\n")
 
 
-Measured = Iterator[tuple[str, str, tuple[float, float, float]]]
+def in_words(data: whereof.Dataset, chosen: Sequence[int], found: Removed) -> str:
+    """The explanation of the first user's recommendation."""
+    item, *others = (data.entities.label(data.objects[it]) for it in (found.items[0], *chosen))
+    return f"*{item}*, because of *{'*, *'.join(others)}*. Without them: rank {found.ranks[0]}"
+
+
 Items = Sequence[Sequence[int]]
+Measured = Iterator[tuple[str, str, Items, Removed]]
 
 
 def _ours(run: whereof.Run, asked: Recommended, random: Items) -> Measured:
@@ -276,19 +298,39 @@ def _ours(run: whereof.Run, asked: Recommended, random: Items) -> Measured:
         rows = np.asarray(entity_rows, np.float64)
         return rows[asked.users] @ rows[start : run.dataset.objects.stop].T
 
-    names, chosen = run.dataset.entities.name, []
-    for user, item in zip(asked.users, asked.top(score(run.entity_rows)), strict=True):
-        found = run.explain(
-            names(user), names(start + item), method="rollback", role="subject", top=MOST_REMOVED
-        )
-        chosen.append([run.dataset.train[f.fact_id, OBJECT] - start for f in found.facts])
-    sets = [asked.fact_ids(chosen), asked.fact_ids(random)]
-    control, *others = run.retrain(sets, threads=1)
+    sets = _explained(run, asked, asked.top(score(run.entity_rows))) | {"random": random}
+    control, *others = run.retrain([asked.fact_ids(items) for items in sets.values()], threads=1)
     assert control.parameters is not None
     before = score(control.parameters.entity_rows)
-    for name, each in zip(("rollback", "random"), others, strict=True):
+    for (name, items), each in zip(sets.items(), others, strict=True):
         assert each.parameters is not None
-        yield "`mf`", name, asked.compare(before, score(each.parameters.entity_rows))
+        found = asked.compare(before, score(each.parameters.entity_rows))
+        yield "`mf`", name, items, found
+
+
+def _explained(
+    run: whereof.Run, asked: Recommended, tops: NDArray[np.int64]
+) -> dict[str, list[list[int]]]:
+    """The items of each user that explain the first recommendation, by method."""
+    data, names = run.dataset, run.dataset.entities.name
+    predictions = [
+        (names(user), names(data.objects[item]))
+        for user, item in zip(asked.users, tops, strict=True)
+    ]
+    chosen: dict[str, list[list[int]]] = {}
+    for method in ("rollback", "unrolled"):
+        options: Any = {"method": method, "role": "subject", "top": MOST_REMOVED}
+        chosen[method] = [
+            [data.train[fact.fact_id, OBJECT] - data.objects.start for fact in found.facts]
+            for found in run.explain_many(predictions, **options)
+        ]
+    chosen["fold-in"] = []  # as if the user were new
+    for user, (_, item) in zip(asked.users, predictions, strict=True):
+        own = asked.items_of(user)
+        history = [names(data.objects[each]) for each in own]
+        found = run.explain(item, history=history, top=MOST_REMOVED)
+        chosen["fold-in"].append([own[history.index(fact.object)] for fact in found.facts])
+    return chosen
 
 
 def _implicit(asked: Recommended, random: Items, seed: int) -> Measured:
@@ -308,7 +350,8 @@ def _implicit(asked: Recommended, random: Items, seed: int) -> Measured:
         _, contributions, _ = model.explain(user, pairs, int(item), N=MOST_REMOVED)
         chosen.append([each for each, _ in contributions])
     for name, items in {"its explanation": chosen, "random": random}.items():
-        yield "`implicit` ALS", name, asked.compare(before, score(fit(asked.fact_ids(items))))
+        found = asked.compare(before, score(fit(asked.fact_ids(items))))
+        yield "`implicit` ALS", name, items, found
 
 
 def _popular(asked: Recommended, random: Items) -> Measured:
@@ -323,7 +366,7 @@ def _popular(asked: Recommended, random: Items) -> Measured:
     ]
     before = score()
     for name, items in {"most popular of the history": most, "random": random}.items():
-        yield "popularity", name, asked.compare(before, score(asked.fact_ids(items)))
+        yield "popularity", name, items, asked.compare(before, score(asked.fact_ids(items)))
 
 
 if __name__ == "__main__":

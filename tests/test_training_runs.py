@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,18 @@ def test_the_best_epoch_is_kept_with_its_trace_as_it_stood_then(tmp_path: Path) 
     short = train(tmp_path / "short", epochs=best, rate=0.05)
     assert np.array_equal(long.trace, short.trace)
     assert np.array_equal(long.entity_rows, short.entity_rows)
+
+
+@pytest.mark.parametrize(("n_valid", "n_smoothed"), [(49, 5), (50, 1)])
+def test_few_validation_facts_are_smoothed(tmp_path: Path, n_valid: int, n_smoothed: int) -> None:
+    nations = whereof.read("nations")
+    data = replace(nations, valid=nations.valid[:n_valid])
+    run = whereof.train(data, out=tmp_path / "run", **FAST | {"epochs": 25, "rate": 0.05})
+    found = [entry["mrr"] for entry in run.history]
+    means = np.convolve(found, np.full(n_smoothed, 1 / n_smoothed), "valid")
+    best = run.summary()["best_epoch"]
+    assert best == n_smoothed + means.argmax()
+    assert bool(best != 1 + np.argmax(found)) is (n_smoothed > 1)
 
 
 def test_patience_stops_early(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Adding facts to a dataset: earlier ids stay."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def test_sources_and_weights_go_on() -> None:
     assert [*named.dataset.sources] == ["", "", "", "hand"]
 
 
-def test_items_may_be_new_and_users_may_not() -> None:
+def test_new_users_come_before_all_items() -> None:
     old = pd.DataFrame([("u", "i"), ("u", "j"), ("v", "i")], columns=["user", "item"])
     new = pd.DataFrame([("v", "j"), ("u", "v"), ("v", "k"), ("u", "k")], columns=["user", "item"])
     before, found = extend(old, new)
@@ -69,17 +71,37 @@ def test_items_may_be_new_and_users_may_not() -> None:
     assert after.train[3:, [0, 2]].tolist() == [[1, 3], [0, 4], [1, 5], [0, 5]]
     assert (after.subjects, after.objects) == (range(2), range(2, 6))
     assert after.entities.names == (*before.entities.names, "v", "k")  # a user and an item v
-    with pytest.raises(WhereofError, match="'w' is a new user, and new users cannot be added"):
-        extend(old, pd.DataFrame([("w", "j")], columns=["user", "item"]))
+    more = pd.DataFrame([("w", "j"), ("i", "k"), ("w", "i"), ("v", "i")], columns=["user", "item"])
+    _, found = extend(old, more)
+    after = found.dataset
+    assert after.entities.names == ("u", "v", "w", "i", "i", "j", "k")  # a user and an item i
+    assert (after.subjects, after.objects) == (range(4), range(4, 7))
+    assert after.train[:, [0, 2]].tolist() == [[0, 4], [0, 5], [1, 4], [2, 5], [3, 6], [2, 4]]
+    assert found.n_known == 1
+
+
+def test_labels_and_held_out_facts_follow_their_items() -> None:
+    old = pd.DataFrame([("u", "1"), ("1", "2"), ("u", "2"), ("1", "1")], columns=["user", "item"])
+    before = whereof.read(old, columns="user,item")
+    labels = replace(before.entities, labels={"1": "Heat"}, labelled=before.objects)
+    before = replace(before, entities=labels, test=before.train[3:], train=before.train[:3])
+    new = read_new_facts(pd.DataFrame([("w", "2"), ("1", "1")]), {"columns": "1,2"})
+    found = extend_dataset(before, new)
+    after = found.dataset
+    assert [after.entities.label(each) for each in range(5)] == ["1", "u", "w", "Heat", "2"]
+    assert after.fact_names(after.test[0]) == ("1", "1")
+    assert found.n_held_out == 1
 
 
 def test_ratings_go_on() -> None:
     columns = ["user", "item", "stars"]
     old = pd.DataFrame([("u", "i", 3.0), ("v", "j", 5.0)], columns=columns)
-    new = pd.DataFrame([("u", "j", 1.0), ("u", "i", 2.0)], columns=columns)
+    new = pd.DataFrame([("u", "j", 1.0), ("u", "i", 2.0), ("w", "k", 4.0)], columns=columns)
     _, found = extend(old, new, columns="user,item", rating="stars")
-    assert found.dataset.ratings is not None
-    assert found.dataset.ratings.train.tolist() == [3, 5, 1]  # u i is known
+    after = found.dataset
+    assert after.ratings is not None
+    assert after.ratings.train.tolist() == [3, 5, 1, 4]  # u i is known, user w and item k are new
+    assert [after.fact_names(fact) for fact in after.train[2:]] == [("u", "j"), ("w", "k")]
     before = whereof.read(old, columns="user,item", rating="stars")
     with pytest.raises(WhereofError, match="name their column with --rating"):
         extend_dataset(before, read_new_facts(new, {"columns": "user,item"}))

@@ -84,6 +84,51 @@ def test_a_recommender_gets_new_items(tmp_path: Path, inverse: bool) -> None:
     assert (why.facts[0].subject, why.facts[0].object) == ("u3", "new")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"optimizer": "adam", "inverse": True},
+        {"model": "mf-biased", "constraint": "max:1", "negatives": "all"},
+    ],
+    ids=["adam, both directions", "constrained"],
+)
+def test_a_recommender_gets_new_users(tmp_path: Path, settings: dict[str, Any]) -> None:
+    columns = ["user", "item"]
+    table = [(f"u{u}", f"i{(u * i) % 19}") for u in range(20) for i in range(8)]
+    old = pd.DataFrame(table, columns=columns).drop_duplicates()
+    settings = {"model": "mf", "loss": "softmax", "dim": 6, "epochs": 3} | settings
+    run = whereof.train(old, out=tmp_path / "run", search=False, test_fraction=0.05, **settings)
+    new = pd.DataFrame([("w", "i3"), ("w", "fresh"), ("u5", "i1"), ("w", "i8")], columns=columns)
+    found = run.update(new, out=tmp_path / "new")
+    assert found.n_new_entities == 2
+    updated = whereof.Run.open(tmp_path / "new")
+    assert same(updated)
+    names, items = updated.dataset.entities, run.dataset.objects
+    assert [names.name(it + 1) for it in items] == [run.dataset.entities.name(it) for it in items]
+    updated.update(pd.DataFrame([("x", "fresh"), ("w", "i2")]), out=tmp_path / "again", epochs=1)
+    again = whereof.Run.open(tmp_path / "again")
+    assert same(again)
+    assert [phase.n_subjects for phase in again.config.phases] == [20, 21, 22]
+    for method in ("rollback", "unrolled"):
+        why = again.explain("w", "i3", method=method, role="subject", top=1)
+        assert not any("other rows" in note for note in why.notes)  # the replay is the run
+        assert (why.facts[0].subject, why.facts[0].object) == ("w", "i3")
+    assert again.predict("x").answers
+
+
+def test_new_users_do_not_change_the_start_of_items(tmp_path: Path) -> None:
+    """A phase that trains on one fact leaves the rows of other items where they were."""
+    columns = ["user", "item"]
+    old = pd.DataFrame([(f"u{i % 3}", f"i{i}") for i in range(9)], columns=columns)
+    settings: dict[str, Any] = {"model": "mf", "loss": "softmax", "dim": 4, "negatives": 1}
+    run = whereof.train(old, out=tmp_path / "run", search=False, epochs=2, **settings)
+    new = pd.DataFrame([("w", "i0")], columns=columns)
+    run.update(new, out=tmp_path / "new", replay=0, epochs=1)
+    updated = whereof.Run.open(tmp_path / "new")
+    rows = np.delete(updated.entity_rows, 3, axis=0)
+    assert (rows == run.entity_rows).all(axis=1).sum() == len(run.entity_rows) - 2
+
+
 @pytest.fixture(scope="module")
 def updated(tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, ...]]) -> whereof.Run:
     folder = tmp_path_factory.mktemp("updated")
@@ -177,6 +222,12 @@ def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) ->
     with pytest.raises(WhereofError, match="exists; choose another folder"):
         run.update(frame(NEW), out=tmp_path / "run")
     assert not (tmp_path / "new").exists()
+    pairs = pd.DataFrame([("u", "i"), ("u", "j"), ("v", "i")], columns=["user", "item"])
+    settings = SMALL | {"test_fraction": 0, "negatives_from": "entities"}
+    all_drawn = whereof.train(pairs, out=tmp_path / "pairs", **settings)
+    new = pd.DataFrame([("w", "i")], columns=["user", "item"])
+    with pytest.raises(WhereofError, match="negatives_from entities cannot get new users"):
+        all_drawn.update(new, out=tmp_path / "new")
     (tmp_path / "ratings").mkdir()
     rated = train_ratings(tmp_path / "ratings", 3)
     new = pd.DataFrame([("u0", "m3", 1.0)], columns=["user", "item", "stars"])

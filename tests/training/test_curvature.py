@@ -1,5 +1,6 @@
 """The end of a trace that forgets: whole rows, not only numbers."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from training.helpers import make_problem, train
 from whereof.models.scoring import Scorer, score_all
 from whereof.training import curvature
+from whereof.training.config import Phase
 from whereof.training.curvature import _Curvature, settle_trace
 from whereof.training.problem import Problem
 from whereof.training.trainer import Trainer
@@ -128,6 +130,20 @@ def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(curvature, "_BLOCK_BYTES", 4 * 10 * 3)  # three rows
     monkeypatch.setattr(curvature.os, "cpu_count", lambda: 3)
     assert np.array_equal(settled(trainer), whole)
+
+
+def test_an_update_settles_the_new_facts_only() -> None:
+    problem = make_problem(model="complex", credit="forget", dim=2)
+    n_facts = len(problem.facts)
+    sizes = problem.n_entities, problem.n_relations
+    phases = Phase(n_facts - 4, *sizes, 2 * (n_facts - 4)), Phase(n_facts, *sizes, 2 * (4 + 6), 6)
+    problem = replace(problem, config=problem.config.replace(phases=phases, epochs=4))
+    trainer = train(problem)
+    found = trainer.trace.copy()
+    n_trained = sum(phase.n_trained for phase in phases)
+    settle_trace(found, problem, trainer.snapshot(), n_trained)
+    changed = ~np.isclose(found, trainer.trace, rtol=1e-4).all(axis=1)
+    assert changed.tolist() == [False] * (n_facts - 4) + [True] * 4
 
 
 def test_wide_rows_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,14 @@
 """Adagrad's start by its rule, and the search for settings before training."""
 
 import json
+import operator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from listening import Recorded
 from trained import outcome
@@ -80,23 +84,25 @@ def test_a_given_start_is_kept_and_other_optimizers_have_none(tmp_path: Path) ->
     assert paper.manifest.search is None
 
 
-def search_by(sign: int, given: dict[str, Any]) -> tuple[Problem, SearchResult | None]:
-    """A search where large rows are good, or bad."""
-    config = choose_config(NATIONS, None, SMALL | given)
-    problem = Problem.of(NATIONS, config)
+def search_by(
+    gain: Callable[[float], float], given: dict[str, Any], data: whereof.Dataset = NATIONS
+) -> tuple[Problem, SearchResult | None]:
+    """A search where the size of the rows is good, or bad."""
+    config = choose_config(data, None, SMALL | given)
+    problem = Problem.of(data, config)
 
     def validate(rows: Parameters) -> Validation:
         size = float(np.linalg.norm(rows.entity_rows))
-        return Validation("size", size, gain=sign * size)
+        return Validation("size", size, gain(size), Validation.count_cases(data, rated=False))
 
     return settle_steps(
-        problem, config, Trainer, Events(), given, NATIONS, lambda part: validate, np.inf
+        problem, config, Trainer, Events(), given, data, lambda part: validate, np.inf
     )
 
 
 def test_the_search_goes_where_validation_is_better() -> None:
     wanted = {"rate": 0.1, "accumulator": 0.1}
-    (less, found), (more, _) = (search_by(sign, wanted) for sign in (1, -1))
+    (less, found), (more, _) = (search_by(gain, wanted) for gain in (operator.pos, operator.neg))
     assert less.config.n3 < 0.03 < more.config.n3
     assert found is not None
     assert found.chosen == {"n3": less.config.n3}
@@ -107,8 +113,8 @@ def test_the_search_goes_where_validation_is_better() -> None:
 
 
 def test_the_search_never_tries_a_smaller_start_or_a_larger_rate() -> None:
-    for sign in (1, -1):
-        problem, found = search_by(sign, {"n3": 0.0})
+    for gain in (operator.pos, operator.neg):
+        problem, found = search_by(gain, {"n3": 0.0})
         assert found is not None
         first, *others = found.tried
         assert all(trial["accumulator"] >= first["accumulator"] for trial in others)
@@ -116,8 +122,21 @@ def test_the_search_never_tries_a_smaller_start_or_a_larger_rate() -> None:
         assert problem.config.accumulator >= first["accumulator"]
 
 
+@pytest.mark.parametrize("n_users", [49, 50])
+def test_few_validation_users_decide_nothing(n_users: int) -> None:
+    """The metric is a mean over users, however many facts they have."""
+    pairs = [(f"u{user}", f"i{item}") for user in range(200) for item in range(5)]
+    data = whereof.read(pd.DataFrame(pairs, columns=["user", "item"]))
+    valid = np.array([(at % n_users, 0, 200 + at % 5) for at in range(600)], np.int32)
+    trials = iter([1.0, *[1.5] * 9])
+    given = {"rate": 0.1, "accumulator": 0.1, "epochs": 1}
+    problem, found = search_by(lambda _: next(trials), given, replace(data, valid=valid))
+    assert (found is None) is (n_users < 50)
+    assert (problem.config.l2 == 0.1) is (n_users < 50)
+
+
 def test_nothing_is_searched_when_all_is_given() -> None:
-    problem, found = search_by(1, {"n3": 0.01, "rate": 0.2, "accumulator": 0.5})
+    problem, found = search_by(operator.pos, {"n3": 0.01, "rate": 0.2, "accumulator": 0.5})
     assert found is None
     assert (problem.config.n3, problem.config.rate, problem.config.accumulator) == (0.01, 0.2, 0.5)
 
@@ -151,7 +170,7 @@ def test_without_validation_facts_nothing_is_searched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rated", [False, True])
 def test_recommenders_search_for_l2_only_with_adagrad(tmp_path: Path, rated: bool) -> None:
-    lines = [f"u{u}\ti{i}\t{1 + (u + i) % 5}\n" for u in range(20) for i in range(12)]
+    lines = [f"u{u}\ti{i}\t{1 + (u + i) % 5}\n" for u in range(60) for i in range(12)]
     (tmp_path / "data.tsv").write_text("".join(lines))
     columns = {"rating": "3"} if rated else {}
     settings = {"columns": "1,2", "valid_fraction": 0.2, "dim": 2, "epochs": 2} | columns

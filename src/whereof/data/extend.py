@@ -1,4 +1,4 @@
-"""Add facts to a dataset: earlier facts, entities and relations keep their ids."""
+"""Add facts to a dataset: earlier facts keep their ids, entities and relations their order."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.columns import FactTable, as_numpy
-from whereof.data.dataset import PLACES, Dataset, Ratings, Sources
+from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import Facts, Numbers
@@ -27,34 +27,36 @@ class Extended:
 def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
     """The dataset with the facts of a table, and with their new entities and relations.
 
-    Facts that are already in the training split, and repeated facts, are left out. In data of users
-    and items, all users must be known: new items get the ids after those of the last item.
+    Facts that are already in the training split, and repeated facts, are left out. New names get
+    the next ids. In data of users and items, new users come after the last user: the ids of items
+    grow by their number.
     """
     columns, wanted = table.columns, PLACES[2 if dataset.two_way else 3]
     if tuple(place for place in PLACES[3] if place in columns) != wanted:
         got = len(table.fact_columns)
         raise WhereofError(f"the new facts have {got} columns; give {len(wanted)}, as in the run")
-    entities, relations = _Growing(dataset.entities), _Growing(dataset.relations)
-    facts = np.zeros((len(table), 3), np.int32)
     has_users = dataset.subjects != dataset.objects
+    objects, relations = _Growing(dataset.entities, dataset.objects), _Growing(dataset.relations)
+    subjects = _Growing(dataset.entities, dataset.subjects) if has_users else objects
+    growing = {"subject": subjects, "relation": relations, "object": objects}
+    facts = np.zeros((len(table), 3), np.int32)
     for place in wanted:
-        among = None
-        if has_users and place != "relation":
-            among = dataset.subjects if place == "subject" else dataset.objects
-        growing = relations if place == "relation" else entities
-        names = growing.find(columns[place], among, closed=has_users and place == "subject")
-        facts[:, PLACES[3].index(place)] = names
-    kept = _first_new(dataset.train, facts)
-    added = facts[kept]
-    held_out = np.concatenate([dataset.valid, dataset.test])
-    n_entities = len(entities.names)
+        facts[:, PLACES[3].index(place)] = growing[place].find(columns[place])
+    n_users = len(subjects.names) if has_users else 0
+    shift = n_users - dataset.objects.start
+    train, valid, test = (_shifted(getattr(dataset, split), shift) for split in SPLITS)
+    facts = _shifted(facts, shift)
+    kept = _first_new(train, facts)
+    added, held_out = facts[kept], np.concatenate([valid, test])
     grown = replace(
         dataset,
-        entities=replace(dataset.entities, names=tuple(entities.names)),
+        entities=_joined(dataset, subjects.names if has_users else [], objects.names),
         relations=replace(dataset.relations, names=tuple(relations.names)),
-        train=np.ascontiguousarray(np.concatenate([dataset.train, added])),
-        subjects=dataset.subjects if has_users else range(n_entities),
-        objects=range(dataset.objects.start, n_entities),
+        train=np.ascontiguousarray(np.concatenate([train, added])),
+        valid=valid,
+        test=test,
+        subjects=range(n_users or len(objects.names)),
+        objects=range(n_users, n_users + len(objects.names)),
         ratings=_ratings(dataset, columns.get("rating"), kept),
         sources=_sources(dataset, columns.get("source"), kept),
         weights=_weights(dataset, columns.get("weight"), kept),
@@ -67,25 +69,37 @@ def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
 class _Growing:
     """Names with ids, to which new names are added."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary, self.names = vocabulary, [*vocabulary.names]
+    def __init__(self, vocabulary: Vocabulary, among: range | None = None) -> None:
+        self._vocabulary = vocabulary
+        self._among = range(len(vocabulary)) if among is None else among
+        self.names = [*vocabulary.names[self._among.start : self._among.stop]]
         self._added = dict[str, int]()
 
-    def find(self, column: Any, among: range | None, *, closed: bool) -> NDArray[np.int32]:
-        """(n,) ids of the names of a column; closed: whether new names are refused."""
+    def find(self, column: Any) -> NDArray[np.int32]:
+        """(n,) ids of the names of a column."""
         ids = []
         for name in column.dictionary.to_pylist():
-            known = self._vocabulary.exact(name, among)
-            if known is None and closed:
-                raise WhereofError(
-                    f"{name!r} is a new user, and new users cannot be added to a run; ask with "
-                    "whereof predict --history, or train again on all facts"
-                )
+            known = self._vocabulary.exact(name, self._among)
             if known is None and name not in self._added:
-                self._added[name] = len(self.names)
+                self._added[name] = self._among.start + len(self.names)
                 self.names.append(name)
             ids.append(self._added[name] if known is None else known)
         return np.array(ids, np.int32).take(as_numpy(column.indices, np.int32))
+
+
+def _shifted(facts: Facts, n_new_users: int) -> Facts:
+    """Facts whose objects come after new users."""
+    return facts + np.array([0, 0, n_new_users], facts.dtype)
+
+
+def _joined(dataset: Dataset, users: list[str], objects: list[str]) -> Vocabulary:
+    """The entities with new names; labels that belong to users or to items still do."""
+    labelled = dataset.entities.labelled
+    if labelled is not None and users:
+        n_users = len(users)
+        is_user = labelled == dataset.subjects
+        labelled = range(n_users) if is_user else range(n_users, n_users + len(objects))
+    return replace(dataset.entities, names=(*users, *objects), labelled=labelled)
 
 
 def _codes(facts: Facts) -> NDArray[Any]:

@@ -91,12 +91,13 @@ class SplitEvaluator:
 
     def validate(self, scorer: Scorer) -> Validation:
         """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings."""
+        n_cases = Validation.count_cases(self.dataset, rated=self.rated)
         if self.rated:
             value = self.rating_metrics(scorer, "valid")["rmse"]
-            return Validation("rmse", value, gain=-value)
+            return Validation("rmse", value, gain=-value, n_cases=n_cases)
         name = "ndcg@10" if self.dataset.two_way else "mrr"
         value = self.rank_metrics(scorer, "valid", new_facts(self.dataset, "valid"))[name]
-        return Validation(name, value, gain=value)
+        return Validation(name, value, gain=value, n_cases=n_cases)
 
     def rating_metrics(self, scorer: Scorer, split: str) -> dict[str, Any]:
         """Root mean square and mean absolute error of predicted ratings, clipped to the scale."""

@@ -1,7 +1,7 @@
 """Continue the training of a run with new facts, as the next phase of its recipe."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,16 +95,25 @@ def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> T
     config, n_added = problem.config, data.n_facts - len(problem.facts)
     if not n_added:
         raise WhereofError("all of the new facts are in the run already; nothing to update")
+    n_subjects = _n_users(problem.subjects, problem.objects)
+    n_new_users = len(data.subjects) - len(problem.subjects) if n_subjects else 0
+    if n_new_users and config.negatives_from == "entities":
+        raise WhereofError(
+            "a run with negatives_from entities cannot get new users; train again on all facts"
+        )
     earlier = problem.calendar.phases or (_phase_of(problem, recipe.n_facts),)
+    earlier = tuple(replace(it, n_subjects=it.n_subjects or n_subjects) for it in earlier)
     wanted = round((_REPLAY if options.replay is None else options.replay) * n_added)
-    if options.replay is None and data.n_entities > problem.n_entities:
+    n_new_answers = data.n_entities - problem.n_entities - n_new_users * (not config.inverse)
+    if options.replay is None and n_new_answers:
         wanted = max(wanted, _LEAST_REPLAYED)
     n_replayed = min(wanted, len(problem.facts))
     n_trained = options.epochs * (n_added + n_replayed)
     sizes = data.n_facts, data.n_entities, data.n_relations
+    n_users = _n_users(data.subjects, data.objects)
     n_epochs = problem.calendar.n_epochs(recipe.n_facts) + options.epochs
     return config.replace(
-        phases=(*earlier, Phase(*sizes, n_trained, n_replayed)),
+        phases=(*earlier, Phase(*sizes, n_trained, n_replayed, n_users)),
         epochs=n_epochs,
         keep_checkpoints=0,
         time_budget=None,
@@ -113,7 +122,13 @@ def plan_update(recipe: Recipe, extended: Extended, options: UpdateOptions) -> T
 
 def _phase_of(problem: Problem, n_trained: int) -> Phase:
     """The whole training of a run as a phase."""
-    return Phase(len(problem.facts), problem.n_entities, problem.n_relations, n_trained)
+    sizes = len(problem.facts), problem.n_entities, problem.n_relations
+    return Phase(*sizes, n_trained, n_subjects=_n_users(problem.subjects, problem.objects))
+
+
+def _n_users(subjects: range, objects: range) -> int | None:
+    """Number of users; None if subjects and objects are the same entities."""
+    return None if subjects == objects else len(subjects)
 
 
 def progress_of(recipe: Recipe, history: list[dict[str, Any]], facts_per_second: float) -> Progress:

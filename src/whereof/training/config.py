@@ -24,6 +24,9 @@ class Phase:
     """Number of facts that it trains on, over all its epochs."""
     n_replayed: int = 0
     """Number of earlier facts that an epoch takes besides the new ones."""
+    n_subjects: int | None = None
+    """Number of users in data of users and items, whose ids come before those of items; None in
+    other data, and if it is that of the last phase."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,10 @@ class TrainConfig(Settings):
         if self.phases is None:
             del found["phases"]
         else:
-            found["phases"] = [*found["phases"]]
+            found["phases"] = [
+                {name: value for name, value in phase.items() if value is not None}
+                for phase in found["phases"]
+            ]
         return found
 
     @cached_property

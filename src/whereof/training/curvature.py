@@ -57,10 +57,16 @@ def settle_trace(
 ) -> None:
     """Correct the trace of a finished training for the directions of its rows, in place.
 
+    After an update, only the trace of new facts: that of earlier facts was corrected when their own
+    phase ended, and a phase with few facts changes little of it.
+
     state: of the optimizer, as training left it after n_trained facts; advanced: called with the
     number of rows that are done, and of all.
     """
-    trainer, facts = _Curvature(problem, state, n_trained), problem.facts.astype(np.int64)
+    phases = problem.calendar.phases[:-1]
+    first = phases[-1].n_facts if phases else 0
+    trainer, trace = _Curvature(problem, state, n_trained), trace[first:]
+    facts = problem.facts[first:].astype(np.int64)
     half, slots = problem.n_relation_rows // 2, problem.widths.slots(problem.n_directions)
     ids = facts[:, 0], facts[:, 1], facts[:, 2], facts[:, 1] + half
     sides = [(side, (side, side + 2)[: len(slots) - 1 - side]) for side in (0, 1)]

@@ -15,7 +15,14 @@ from whereof.errors import Diverged, Interrupted
 from whereof.events import Compiling, Events, Note, TrainingAdvanced, Validated
 from whereof.training._trace import bookkeeping
 from whereof.training.problem import Problem
-from whereof.training.results import BestEpoch, Parameters, Progress, RunStore, Validation
+from whereof.training.results import (
+    FEW_CASES,
+    BestEpoch,
+    Parameters,
+    Progress,
+    RunStore,
+    Validation,
+)
 from whereof.training.step import FACTS, LOSS, METER
 from whereof.training.trainer import Trainer, Training
 from whereof.types import OBJECT, SUBJECT
@@ -28,6 +35,9 @@ _CLOSING_SHARE = 0.5
 """Of the time budget: at most this much is left for what comes after training."""
 _BYTES_PER_SECOND = 5e8
 """How fast a trace is written, until it is measured."""
+
+_SMOOTHED = 5
+"""With few cases, the best epoch is the one with the best mean over this number of validations."""
 
 _LARGE_INIT = 1.0
 """Initial values above this are the likely cause of a divergence."""
@@ -235,13 +245,24 @@ class _Fit:
             self._expect(math.isfinite(found.gain), f"the {found.metric} is {found.value}")
             self.progress.validation_seconds = time.monotonic() - before
             entry[found.metric] = found.value
-            best = self.progress.best_gain is None or found.gain > self.progress.best_gain
+            gain, is_whole = self._smoothed(found)
+            best = not is_whole or self.progress.best_gain is None or gain > self.progress.best_gain
             if best:
-                self.progress.best_gain = found.gain
+                self.progress.best_gain = gain
                 self._keep_best(epoch)
             validated = Validated(epoch, self.config.epochs, found.metric, found.value, best)
             self.events.emit(validated)
         self.progress.history.append(entry)
+
+    def _smoothed(self, found: Validation) -> tuple[float, bool]:
+        """The gain, or its mean over the last validations, and whether there were enough of them.
+
+        With few cases, a single validation that is better than all others is mostly chance.
+        """
+        n_wanted = 1 if found.n_cases >= FEW_CASES else _SMOOTHED
+        values = [it[found.metric] for it in self.progress.history if found.metric in it]
+        values = [*values, found.value][-n_wanted:]
+        return math.copysign(sum(values) / len(values), found.gain), len(values) == n_wanted
 
     def _keep_best(self, epoch: int) -> None:
         self.progress.best_epoch, self.progress.best_facts = epoch, self._done()

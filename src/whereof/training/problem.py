@@ -1,6 +1,7 @@
 """A training problem: model, config and facts, and the numbers that a step needs."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from whereof.models import Model, Widths, find_model
 from whereof.models.match import MATCH_IDS
 from whereof.training._forget import LEAST_RETAINED
 from whereof.training._update import CONSTRAINT_IDS, project
-from whereof.training.config import NEGATIVES_UNSET, TrainConfig
+from whereof.training.config import NEGATIVES_UNSET, Phase, TrainConfig
 from whereof.training.losses import LOSS_IDS
 from whereof.training.optimizers import MOMENTS, OPTIMIZER_IDS
 from whereof.training.phases import Calendar
@@ -174,17 +175,16 @@ class Problem:
     @cached_property
     def draw(self) -> Draw:
         """How negatives are drawn in the end, when there are the most entities."""
-        return self._draw(0)
+        return self._draw(None)
 
     def draw_in(self, epoch: int) -> Draw:
         """How negatives are drawn in an epoch: from the entities that there are by then."""
         phase = self.calendar.phase(epoch)
-        return self.draw if phase is None else self._draw(self.n_entities - phase.n_entities)
+        return self.draw if phase is None else self._draw(phase)
 
-    def _draw(self, n_later: int) -> Draw:
-        """How negatives are drawn without the last entities, which come later."""
-        stop = self.n_entities - n_later
-        ranges = (range(rows.start, min(rows.stop, stop)) for rows in self._sources)
+    def _draw(self, phase: Phase | None) -> Draw:
+        """How negatives are drawn from the entities of a phase, or from all."""
+        ranges = (rows if phase is None else self._then(rows, phase) for rows in self._sources)
         objects, subjects = ((rows.start, len(rows), self._n_negatives(rows)) for rows in ranges)
         return Draw(
             seed=np.uint64(self.config.seed),
@@ -193,6 +193,16 @@ class Problem:
             objects=objects,
             subjects=subjects,
         )
+
+    def _then(self, rows: range, phase: Phase) -> range:
+        """The entities of a range that a phase has; items have the numbers of the last phase."""
+        n_later, are_users = self.n_later_users(phase), rows.stop <= self.objects.start
+        stop = rows.stop - n_later if are_users else phase.n_entities + n_later
+        return range(rows.start, stop)
+
+    def n_later_users(self, phase: Phase) -> int:
+        """Number of users that come after a phase."""
+        return 0 if phase.n_subjects is None else len(self.subjects) - phase.n_subjects
 
     def _n_negatives(self, rows: range) -> int:
         others, asked = len(rows) - 1, self.config.negatives
@@ -235,28 +245,46 @@ class Problem:
             self._table(entities, ENTITY_STREAM, init, ledgers, rule.constrained),
             self._table(relations, RELATION_STREAM, angle, ledgers, rule.constrained_relations),
         )
-        if self.config.phases and self.config.inverse:
-            self._start_inverses(made[1], angle)
+        if self.config.phases:
+            self._start_in_phases(made[0], ENTITY_STREAM, init, rule.constrained)
+            self._start_in_phases(made[1], RELATION_STREAM, angle, rule.constrained_relations)
         # With a distance, training that forgets rounds in another way: retraining repeats it.
         if traced or self.model.match != "dot":
             return made
         first, second = (table._replace(retained=table.retained[:0]) for table in made)
         return first, second
 
-    def _start_inverses(self, table: RowTable, bound: float) -> None:
-        """Give inverse relations the rows of their first phase, where they had other numbers."""
-        n_before, width = 0, self.rule.relation_width
-        for phase in self.config.phases or ():
-            n_then = phase.n_relations
-            rows = np.zeros((2 * n_then, width), table.state.dtype)
-            fill_uniform(np.uint64(self.config.seed), RELATION_STREAM, float(bound), width, rows)
-            own = slice(self.n_relations + n_before, self.n_relations + n_then)
-            table.state[own, :width] = rows[n_then + n_before :]
-            n_before = n_then
-        inverses = range(self.n_relations, len(table.state))
-        for row in inverses if self.rule.constrained_relations else ():
-            project(table, row, width, self.rule)
+    def _start_in_phases(
+        self, table: RowTable, stream: Any, bound: float, constrained: bool
+    ) -> None:
+        """Give rows the initial values of their numbers in their first phase, if it had others."""
+        moved = self._moved_items() if stream == ENTITY_STREAM else self._moved_inverses()
+        width = self.widths.entity if stream == ENTITY_STREAM else self.widths.relation
+        for now, then in moved:
+            rows = np.zeros((then.stop, width), table.state.dtype)
+            fill_uniform(np.uint64(self.config.seed), stream, float(bound), width, rows)
+            table.state[now.start : now.stop, :width] = rows[then.start : then.stop]
+            for row in now if constrained else ():
+                project(table, row, width, self.rule)
         table.projection[:] = 0
+
+    def _moved_items(self) -> Iterator[tuple[range, range]]:
+        """Items that are new in a phase: their numbers, and those that they had then."""
+        start, n_before = self.objects.start, 0
+        for phase in self.config.phases or ():
+            if phase.n_subjects is not None:
+                n_items = phase.n_entities - phase.n_subjects
+                then = range(phase.n_subjects + n_before, phase.n_entities)
+                yield range(start + n_before, start + n_items), then
+                n_before = n_items
+
+    def _moved_inverses(self) -> Iterator[tuple[range, range]]:
+        """Inverse relations that are new in a phase; they come after all other relations."""
+        start, n_before = self.n_relations, 0
+        for phase in (self.config.phases or ()) if self.config.inverse else ():
+            n_then = phase.n_relations
+            yield range(start + n_before, start + n_then), range(n_then + n_before, 2 * n_then)
+            n_before = n_then
 
     def _table(
         self, shape: tuple[int, int], stream: Any, bound: float, ledgers: Ledgers, constrained: bool

@@ -8,10 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
-from whereof.types import Rows
+from whereof.types import SUBJECT, Rows
 
 if TYPE_CHECKING:
+    from whereof.data.dataset import Dataset
     from whereof.events import Events
+
+
+FEW_CASES = 50
+"""A validation metric that is a mean of fewer facts or users changes mostly by chance."""
 
 
 class Parameters(NamedTuple):
@@ -55,6 +60,14 @@ class Validation:
     metric: str
     value: float
     gain: float
+    n_cases: int
+    """Number of facts or users that the metric is a mean of."""
+
+    @staticmethod
+    def count_cases(dataset: "Dataset", *, rated: bool) -> int:
+        """Number of cases in the validation facts: users if the metric ranks their items."""
+        by_user = dataset.two_way and not rated
+        return len(np.unique(dataset.valid[:, SUBJECT]) if by_user else dataset.valid)
 
 
 @dataclass

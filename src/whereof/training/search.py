@@ -20,7 +20,7 @@ from whereof.events import Advanced, Compiling, Events, Note
 from whereof.training.config import TrainConfig
 from whereof.training.fit import MakeTrainer, Validate
 from whereof.training.problem import Problem
-from whereof.training.results import Validation
+from whereof.training.results import FEW_CASES, Validation
 from whereof.training.trainer import Training
 
 _PROBED = 20_000
@@ -70,7 +70,8 @@ def settle_steps(
             problem = _with(problem, accumulator=adagrad_start(problem, make_trainer))
         names = () if given is None else searchable(problem.config, given)
         part = search_part(dataset, problem) if names else dataset
-        if not names or not len(part.valid):
+        n_cases = Validation.count_cases(part, rated=problem.config.rated)
+        if not names or n_cases < FEW_CASES:
             return problem, None
         small, scale = _problem_of_part(part, problem), 1.0
         if adagrad:

@@ -159,7 +159,9 @@ class Trainer(Training):
         n_relations, n_then = self.problem.n_relation_rows, max(before.n_relations, 1)
         places = np.arange(n_then * self.rule.n_directions)
         places[n_then:] += n_relations // 2 - n_then  # inverse relations come after all others
-        rows = {"entities": np.arange(before.n_entities), "relations": places}
+        numbers = np.arange(before.n_entities)
+        numbers[before.n_subjects :] += self.problem.n_later_users(before)  # items follow users
+        rows = {"entities": numbers, "relations": places}
         for (name, its_rows), table in zip(rows.items(), self.tables, strict=True):
             for field in table._fields:
                 array, own = arrays.get(f"{name}.{field}"), getattr(table, field)
