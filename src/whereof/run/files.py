@@ -5,7 +5,6 @@ import functools
 import hashlib
 import io
 import json
-import mmap
 import os
 import platform
 import re
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events
+from whereof.memory import total_memory
 
 try:
     import fcntl
@@ -251,20 +251,6 @@ def check_memory(n_bytes: int) -> None:
             f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
             f"{memory >> 20:,}; choose a smaller dim"
         )
-
-
-def total_memory() -> int | None:
-    """Bytes of memory of this machine; None if the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def expect_random_access(array: NDArray[Any]) -> None:
-    """Turn off read-ahead for a memory-mapped array: it costs a millisecond a row."""
-    if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
-        array.base.madvise(mmap.MADV_RANDOM)
 
 
 def write_json(path: Path, value: Any, *, durable: bool = False) -> None:

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
+from whereof.memory import expect_random_access, total_memory
 from whereof.run import files
 from whereof.run.dataset import write_dataset
 from whereof.run.folder import (
@@ -111,7 +112,7 @@ class RunWriter:
 
     def is_mapped(self, n_bytes: int) -> bool:
         """Whether a trace of this size is memory-mapped."""
-        return n_bytes > self._memory_share * (files.total_memory() or math.inf)
+        return n_bytes > self._memory_share * (total_memory() or math.inf)
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Zeros in memory, or in a memory-mapped file if they are too large."""
@@ -125,7 +126,7 @@ class RunWriter:
             if hasattr(os, "posix_fallocate"):  # a full disk under a memory map kills the process
                 with path.open("r+b") as file:
                     os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-            files.expect_random_access(trace)
+            expect_random_access(trace)
             return trace
 
     def save_checkpoint(
