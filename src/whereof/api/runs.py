@@ -215,7 +215,7 @@ def train_run(
 
     def validator_of(data: Dataset) -> Validate:
         scored = evaluator_of(data)
-        return lambda rows: scored.validate(make_scorer(rows, data, config))
+        return lambda rows: scored.validate(make_scorer(rows, data, config), events)
 
     if interrupted is None:
         check_memory(problem.row_bytes)
