@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
 from whereof.data.dataset import Dataset
+from whereof.drafts import draft_name
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
 from whereof.memory import expect_random_access, total_memory
@@ -93,7 +94,7 @@ class RunWriter:
                         remedy += f", or continue it: whereof train --resume {path}"
                 raise WhereofError(f"{path} exists; {remedy}")
         files.check_room(path, n_bytes)
-        tried = files.draft_name(path)
+        tried = draft_name(path)
         with files.writing_to(path):
             tried.mkdir(parents=True)
             tried.rmdir()
