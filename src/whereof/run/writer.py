@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save
+from safetensors import safe_open
+from safetensors.numpy import save
 
 from whereof.data.dataset import Dataset
 from whereof.drafts import draft_name
@@ -278,7 +279,7 @@ class RunWriter:
                     with files.draft_of(self.path / name) as draft:
                         shutil.copyfile(folder / name, draft)
                         trace = np.lib.format.open_memmap(draft, "r+")
-                        settle(trace, load_file(folder / STATE), progress.best_facts)
+                        settle(trace, _read_state(folder / STATE), progress.best_facts)
                         trace.flush()
                         del trace
                     described[name] = files.describe(self.path / name)
@@ -331,6 +332,13 @@ def write_run(path: Path, run: RunFolder) -> None:
 
 def _checkpoint_name(index: int) -> str:
     return f"{CHECKPOINTS}/{index:04d}.safetensors"
+
+
+def _read_state(path: Path) -> dict[str, NDArray[Any]]:
+    """The optimizer's state of all rows, without ledgers, which are as large."""
+    with safe_open(path, "numpy") as stored:
+        names = (name for name in stored.keys() if name.endswith(".state") or name == "count")  # noqa: SIM118
+        return {name: stored.get_tensor(name) for name in names}
 
 
 def _write_parameters(path: Path, parameters: Parameters, **about: Any) -> None:

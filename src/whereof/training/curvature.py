@@ -38,7 +38,7 @@ _WIDEST = 512
 _BLOCK_BYTES, _BLOCK_SHARE = 2 << 30, 1 / 4
 """Memory for the curvature of rows, and its share of all memory: larger tables are done in parts.
 """
-_PART_SHARE = 1 / 8
+_PART_SHARE = 1 / 16
 """The trace is changed in parts of this share of memory: a row has its facts anywhere in it."""
 _MOST_NUMBERS, _ENOUGH = 1e11, 2
 """A random part of the facts counts for all if there are more numbers to compute than this, or more
