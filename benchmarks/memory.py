@@ -7,6 +7,9 @@ that the children call.
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,6 +39,34 @@ def measure_memory(data_dir: Path | None) -> Report:
     ]
     title = "Peak memory: FB15k-237, paper's setting with adam-lazy, traced, one epoch"
     return Report(title, ("", "MiB", "share of the limit"), rows)
+
+
+@contextmanager
+def watched(seconds: float = 0.02) -> Iterator[list[int]]:
+    """Read the memory of this process again and again."""
+    seen, over = [anonymous()], threading.Event()
+
+    def look() -> None:
+        while not over.wait(seconds):
+            seen.append(anonymous())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+        seen.append(anonymous())
+
+
+def anonymous() -> int:
+    """Bytes of this process's memory that no file backs."""
+    status = Path("/proc/self/status")
+    for line in status.read_text().splitlines() if status.exists() else ():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    raise SystemExit("error: watching the memory requires Linux")
 
 
 def _mib(n_bytes: int) -> str:

@@ -1,11 +1,9 @@
 """Memory of explaining with a trace of 5 GB on disk."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from memory import anonymous, watched
 from reports import Report
 
 import whereof
@@ -19,9 +17,9 @@ def measure_memory(folder: Path) -> Report:
     rng = np.random.default_rng(0)
     run = _arrays(folder, rng)
     run.explain(*_random_prediction(rng), top=10)  # loads the kernels
-    before, most, n_adjacent = _anonymous(), 0, 0
+    before, most, n_adjacent = anonymous(), 0, 0
     for options in ({}, {"opposing": True}, {"stability": True}, {"top": None}):
-        with _watched() as seen:
+        with watched(0.002) as seen:
             explanation = run.explain(*_random_prediction(rng), **options)
         most = max(most, *(size - before for size in seen))
         n_adjacent = max(n_adjacent, explanation.n_adjacent)
@@ -62,30 +60,3 @@ def _arrays(folder: Path, rng: np.random.Generator) -> whereof.Run:
 def _random_prediction(rng: np.random.Generator) -> tuple[str, ...]:
     sizes = (N_ENTITIES, N_RELATIONS, N_ENTITIES)
     return tuple(str(rng.integers(0, size)) for size in sizes)
-
-
-@contextmanager
-def _watched() -> Iterator[list[int]]:
-    """Read the memory every two milliseconds."""
-    seen, over = [_anonymous()], threading.Event()
-
-    def look() -> None:
-        while not over.wait(0.002):
-            seen.append(_anonymous())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        over.set()
-        thread.join()
-        seen.append(_anonymous())
-
-
-def _anonymous() -> int:
-    """Bytes of this process's memory that no file backs."""
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith("Anonymous:"):
-            return int(line.split()[1]) * 1024
-    raise SystemExit("error: --memory requires Linux")

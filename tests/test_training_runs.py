@@ -321,3 +321,13 @@ def test_a_trace_too_small_for_half_precision_is_noticed(
 def test_divergence_names_a_fact(tmp_path: Path, optimizer: str) -> None:
     with pytest.raises(whereof.WhereofError, match=r"diverged in epoch \d+ .*fact \d+"):
         train(tmp_path / "run", optimizer=optimizer, rate=1e20)
+
+
+@pytest.mark.parametrize("order", ["shuffle", "blocks"])
+def test_a_shuffled_order_with_a_trace_larger_than_memory_gives_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    monkeypatch.setattr("whereof.api.runs.total_memory", lambda: 1 << 20)  # 1 MB, as the machine
+    events = Recorded()
+    train(tmp_path / "run", epochs=1, dim=40, order=order, events=events)
+    assert any("--order blocks" in note for note in events.notes) == (order == "shuffle")

@@ -1,6 +1,5 @@
 """Compile kernels with numba: they run without the GIL and are cached on disk."""
 
-import ctypes
 import dis
 import io
 import os
@@ -295,13 +294,6 @@ def prefetch_row(array, row, width):
     start = row * array.strides[0]
     for offset in range(0, width * array.itemsize, 64):
         prefetch(array, start + offset)  # type: ignore[call-arg]
-
-
-def release_memory() -> None:
-    """Return memory that compiling has freed to the system, if the allocator still holds it."""
-    if sys.platform == "linux":
-        with suppress(AttributeError):  # only glibc has it
-            ctypes.CDLL(None).malloc_trim(0)
 
 
 class _OnCompile(event.Listener):

@@ -15,6 +15,7 @@ import whereof as library
 from cli.helpers import whereof
 from whereof.present.run import show_runs
 from whereof.run.files import lock
+from whereof.units import size
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,7 @@ def test_one_run_says_what_it_has_and_how_it_ended(runs: Path) -> None:
         "test facts 201",
         "sources of facts no",
         "ended kept epoch 4 of 4",
+        f"trace on disk {size(library.Run.open(runs / 'one').trace.nbytes)}",
     } <= lines
     assert any(line.startswith("test, objects only") for line in lines)
     assert any("add up to 100%" in line for line in lines)

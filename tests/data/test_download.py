@@ -2,6 +2,10 @@
 
 import hashlib
 import io
+import os
+import signal
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -180,6 +184,35 @@ def test_an_interrupted_download_leaves_nothing(cache: Path) -> None:
     with serving({"train.txt": FACTS}) as address, pytest.raises(KeyboardInterrupt):
         fetch(entry(File("train.txt", f"{address}/train.txt")), cache, Interrupt())
     assert list(cache.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from whereof.data.catalogue import CATALOGUE, File
+from whereof.data.download import fetch
+from whereof.events import Events
+
+class Kill(Events):
+    def emit(self, event):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+ours = replace(CATALOGUE["umls"], name="little", files=(File("train.txt", sys.argv[1]),))
+fetch(ours, Path(sys.argv[2]), Kill())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows cannot say whether a process lives")
+def test_the_next_download_removes_the_draft_of_a_killed_one(cache: Path) -> None:
+    with serving({"train.txt": FACTS}) as address:
+        url = f"{address}/train.txt"
+        killed = subprocess.run([sys.executable, "-c", KILLED, url, str(cache)], check=False)
+        assert killed.returncode == -signal.SIGKILL
+        (draft,) = cache.iterdir()
+        assert draft.name.startswith(".little-")
+        folder = fetch(entry(File("train.txt", url)), cache)
+    assert list(cache.iterdir()) == [folder]
 
 
 def test_the_faster_of_two_downloads_stays(cache: Path) -> None:

@@ -133,6 +133,22 @@ def test_a_sample_of_whole_users_is_ranked_where_all_would_take_long(
     assert events.done[-1] == (len(sample), len(sample))
 
 
+def test_validation_ranks_the_same_sample_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, scorer, events = make_dataset(2), make_scorer(2), Recorded()
+    evaluator = SplitEvaluator(dataset, CONFIG)
+    whole = evaluator.validate(scorer, events)
+    assert events.notes == []
+    monkeypatch.setattr(splits, "_MOST_VALIDATED", 5 * len(ITEMS) * 3)
+    found = evaluator.validate(scorer, events)
+    assert evaluator.validate(scorer, events) == found != whole
+    facts = new_facts(dataset, "valid")
+    sample = evaluator._sample(scorer, facts, np.inf, splits._MOST_VALIDATED)
+    assert found.value == evaluator.rank_metrics(scorer, "valid", sample)["ndcg@10"]
+    assert events.notes == [
+        f"validation: ranks of a random sample, {len(sample)} of {len(facts)} facts"
+    ]
+
+
 def test_a_sample_fits_into_the_time_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, scorer = make_dataset(2), make_scorer(2)
     evaluator = SplitEvaluator(dataset, CONFIG, threads=1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from training.helpers import make_problem, train
+from whereof.memory import total_memory
 from whereof.models.scoring import Scorer, score_all
 from whereof.training import curvature
 from whereof.training.config import Phase
@@ -128,6 +129,8 @@ def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     whole = settled(trainer)
     assert not np.allclose(whole, trainer.trace)
     monkeypatch.setattr(curvature, "_BLOCK_BYTES", 4 * 10 * 3)  # three rows
+    n_bytes = 7 * trainer.trace.strides[0]  # seven facts
+    monkeypatch.setattr(curvature, "_PART_SHARE", n_bytes / (total_memory() or n_bytes))
     monkeypatch.setattr(curvature.os, "cpu_count", lambda: 3)
     assert np.array_equal(settled(trainer), whole)
 

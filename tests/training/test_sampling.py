@@ -1,11 +1,15 @@
 """Draws: uniform, distinct if requested, never the true object, and keyed by the fact only."""
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from whereof.training.config import TrainConfig
+from whereof.training.phases import Calendar
 from whereof.training.sampling import (
     CURVATURE_STREAM,
     OBJECT_STREAM,
@@ -16,6 +20,7 @@ from whereof.training.sampling import (
     key_of,
     shuffled,
 )
+from whereof.training.timeline import Timeline
 
 
 def draw(
@@ -151,3 +156,20 @@ def test_initial_numbers_are_uniform_within_their_bound() -> None:
     more = np.full((900, 4), np.nan)
     fill_uniform(np.uint64(3), np.uint64(1), 0.05, 4, more)
     assert np.array_equal(more[:500], rows[:, :4]), "a row's numbers are keyed by row and column"
+
+
+def test_blocks_keep_facts_of_the_file_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whereof.training.timeline._BLOCK", 10)
+
+    def order(n_facts: int, epoch: int) -> list[int]:
+        config = TrainConfig(order="blocks", seed=3)
+        return Timeline(config, Calendar(n_facts), 1).order(epoch).tolist()
+
+    first = order(95, 0)
+    assert sorted(first) == list(range(95))
+    blocks = [number for number, _ in groupby(fact // 10 for fact in first)]
+    assert sorted(blocks) == list(range(10))
+    assert blocks != sorted(blocks)
+    assert all(first[at : at + 10] != sorted(first[at : at + 10]) for at in range(0, 80, 10))
+    assert first != order(95, 1)
+    assert [fact for fact in first if fact < 45] == order(45, 0)

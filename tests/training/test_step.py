@@ -88,7 +88,7 @@ def test_regularisation_adds_to_own_rows(model: str, penalty: dict[str, float]) 
         {"schedule": "inverse", "rate": 1.0},
     ],
 )
-@pytest.mark.parametrize("order", ["file", "shuffle"])
+@pytest.mark.parametrize("order", ["file", "shuffle", "blocks"])
 def test_rates_follow_their_schedule(optimizer: str, schedule: dict[str, Any], order: str) -> None:
     problem = make_problem(optimizer=optimizer, order=order, batch_size=4, inverse=True, **schedule)
     check_by_oracle(problem, train(problem))
@@ -130,7 +130,7 @@ COMBINATIONS = st.fixed_dictionaries(
         "sampling": st.sampled_from(["distinct", "independent"]),
         "negatives": st.sampled_from([1, 3, "all"]),
         "redraw": st.booleans(),
-        "order": st.sampled_from(["file", "shuffle"]),
+        "order": st.sampled_from(["file", "shuffle", "blocks"]),
         "schedule": st.sampled_from(["constant", "exponential", "inverse"]),
         "decay_steps": st.sampled_from([1, 40]),
         "beta1": st.sampled_from([0.0, 0.5, 0.9]),

@@ -40,7 +40,7 @@ WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=N_FACTS, max_
             "decay_steps": st.sampled_from([1, 20]),
             "batch_size": st.sampled_from([1, 2, 5]),
             "inverse": st.booleans(),
-            "order": st.sampled_from(["file", "shuffle"]),
+            "order": st.sampled_from(["file", "shuffle", "blocks"]),
             "redraw": st.booleans(),
         }
     ),
@@ -62,7 +62,7 @@ def test_weights_of_one_give_the_same_bits_as_none(optimizer: str) -> None:
     assert np.array_equal(none.meter, nothing.meter)
 
 
-@pytest.mark.parametrize("order", ["file", "shuffle"])
+@pytest.mark.parametrize("order", ["file", "shuffle", "blocks"])
 def test_removing_the_last_fact_leaves_all_before_it_untouched(order: str) -> None:
     problem = make_problem(epochs=1, order=order, schedule="inverse", rate=1.0)
     stopped = make_trainer(problem)
@@ -73,7 +73,7 @@ def test_removing_the_last_fact_leaves_all_before_it_untouched(order: str) -> No
     assert np.array_equal(stopped.trace, without.trace)
 
 
-@pytest.mark.parametrize("order", ["file", "shuffle"])
+@pytest.mark.parametrize("order", ["file", "shuffle", "blocks"])
 def test_facts_added_behind_change_nothing_for_the_others(order: str) -> None:
     """Draws and order are keyed by the fact: 50 facts less the last 20 are the first 30."""
     settings = {"order": order, "optimizer": "adagrad"}

@@ -69,7 +69,7 @@ class TrainKeywords(MachineKeywords, total=False):
     epsilon: float
     constraint: str
     batch_size: int
-    order: Literal["file", "shuffle"]
+    order: Literal["file", "shuffle", "blocks"]
     epochs: int
     validate_every: int
     patience: int

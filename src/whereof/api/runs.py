@@ -21,6 +21,7 @@ from whereof.data.dataset import Dataset, ratings_as_objects
 from whereof.data.options import ReadOptions
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events, Limited, Note, TrainingStarted, Validated, Without
+from whereof.memory import total_memory
 from whereof.retrain.options import EngineOptions
 from whereof.run.files import check_memory
 from whereof.run.folder import PROGRESS, Manifest
@@ -215,7 +216,7 @@ def train_run(
 
     def validator_of(data: Dataset) -> Validate:
         scored = evaluator_of(data)
-        return lambda rows: scored.validate(make_scorer(rows, data, config))
+        return lambda rows: scored.validate(make_scorer(rows, data, config), events)
 
     if interrupted is None:
         check_memory(problem.row_bytes)
@@ -233,6 +234,9 @@ def train_run(
     told = str(path), len(dataset.valid), config.to_dict(), dataset.notes
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
     events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
+    if config.order == "shuffle" and n_bytes > (total_memory() or math.inf) / 2:
+        why = "the trace may not fit into memory, and a shuffled order jumps about in it"
+        events.emit(Note(f"{why}; if training is slow, choose --order blocks"))
     finishing = partial(_settle, problem, events) if config.forgets else None
     try:
         elapsed, seconds = time.monotonic() - start, machine.checkpoint_seconds

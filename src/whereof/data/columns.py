@@ -19,6 +19,7 @@ from whereof.data.dataset import PLACES
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
+from whereof.memory import release_memory
 from whereof.settings import shown
 from whereof.units import count
 
@@ -265,6 +266,8 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
 
     with ThreadPoolExecutor() as pool:
         columns = dict(zip(chunks, pool.map(join, chunks), strict=True))
+    chunks.clear()  # the texts of all facts
+    release_memory()
     return FactTable(columns, read_as=layout.read_as, unread=layout.unread)
 
 

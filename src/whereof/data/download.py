@@ -3,7 +3,6 @@
 import hashlib
 import http.client
 import json
-import secrets
 import shutil
 import tarfile
 import urllib.error
@@ -16,6 +15,7 @@ from typing import IO, Final
 
 from whereof._version import __version__
 from whereof.data.catalogue import Entry, File
+from whereof.drafts import draft_name, remove_drafts
 from whereof.errors import WhereofError
 from whereof.events import Downloading, Events
 
@@ -31,7 +31,9 @@ class DownloadError(Exception):
 def fetch(entry: Entry, cache: Path, events: Events | None = None) -> Path:
     """Download all files of a dataset; its folder appears in the cache when it is complete."""
     # The draft is inside the cache, so that renaming it is atomic.
-    folder, draft = cache / entry.name, cache / f".{entry.name}-{secrets.token_hex(4)}"
+    folder = cache / entry.name
+    draft = draft_name(folder)
+    remove_drafts(cache)
     try:
         draft.mkdir(parents=True)
         for url in dict.fromkeys(file.url for file in entry.files):

@@ -31,8 +31,9 @@ _LENGTHS = (10, 20)
 _SPLITS = ("train", "valid", "test")
 _FILTERS = (_SPLITS, _SPLITS[:2])
 """The standard filter and the paper's."""
-_MOST_NUMBERS = 1e13
-"""Multiplications that ranking may need without a time budget: minutes on one core."""
+_MOST_NUMBERS, _MOST_VALIDATED = 1e13, 1e12
+"""Multiplications that ranking may need without a time budget: minutes on one core, and a minute or
+two for each validation."""
 _PROBED = 512
 """Facts ranked by each thread to measure the speed."""
 
@@ -65,7 +66,7 @@ class SplitEvaluator:
     ) -> None:
         self.dataset, self.inverse, self.rated = dataset, config.inverse, config.rated
         self.ranked, self.threads = ranked or not self.rated, threads or os.cpu_count() or 1
-        self._known = cache(self._index)
+        self._known, self._noted = cache(self._index), False
 
     def evaluate(
         self, scorer: Scorer, split: str, seconds: float = math.inf, events: Events = _SILENT
@@ -85,18 +86,26 @@ class SplitEvaluator:
         found |= self.rank_metrics(scorer, split, sample, events)
         if len(sample) < len(facts):
             found["n_sampled"] = len(sample)
-            some = f"{len(sample):,} of {len(facts):,}"
-            events.emit(Note(f"{split} metrics: ranks of a random sample, {some} facts"))
+            events.emit(_note_of(f"{split} metrics", sample, facts))
         return found
 
-    def validate(self, scorer: Scorer) -> Validation:
-        """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings."""
+    def validate(self, scorer: Scorer, events: Events = _SILENT) -> Validation:
+        """The metric that selects the best epoch: MRR, NDCG for recommenders, RMSE for ratings.
+
+        If ranking all facts would take long, it is that of a random sample, always the same; the
+        first time, a note says so.
+        """
         n_cases = Validation.count_cases(self.dataset, rated=self.rated)
         if self.rated:
             value = self.rating_metrics(scorer, "valid")["rmse"]
             return Validation("rmse", value, gain=-value, n_cases=n_cases)
         name = "ndcg@10" if self.dataset.two_way else "mrr"
-        value = self.rank_metrics(scorer, "valid", new_facts(self.dataset, "valid"))[name]
+        facts = new_facts(self.dataset, "valid")
+        sample = self._sample(scorer, facts, math.inf, _MOST_VALIDATED)
+        if len(sample) < len(facts) and not self._noted:
+            events.emit(_note_of("validation", sample, facts))
+            self._noted = True
+        value = self.rank_metrics(scorer, "valid", sample)[name]
         return Validation(name, value, gain=value, n_cases=n_cases)
 
     def rating_metrics(self, scorer: Scorer, split: str) -> dict[str, Any]:
@@ -200,10 +209,12 @@ class SplitEvaluator:
                 events.emit(Advanced(n_done, len(facts), "facts ranked"))
         return ranks
 
-    def _sample(self, scorer: Scorer, facts: Facts, seconds: float) -> Facts:
+    def _sample(
+        self, scorer: Scorer, facts: Facts, seconds: float, most_numbers: float | None = None
+    ) -> Facts:
         """All facts, or a random sample (of users in two-way data) that fits the time."""
-        n_sides = 2 if self.inverse else 1
-        most = _MOST_NUMBERS / (len(self.dataset.objects) * scorer.entity_rows.shape[1] * n_sides)
+        n_sides, numbers = 2 if self.inverse else 1, most_numbers or _MOST_NUMBERS
+        most = max(numbers / (len(self.dataset.objects) * scorer.entity_rows.shape[1] * n_sides), 1)
         n_probed = _PROBED * self.threads
         if math.isfinite(seconds) and len(facts) > n_probed:
             self.ranks(scorer, facts[:1])  # loads kernels and indexes known answers
@@ -220,6 +231,11 @@ class SplitEvaluator:
         order = random.permutation(len(users))
         chosen = users[order[: 1 + np.searchsorted(np.cumsum(n_items[order]), most)]]
         return facts[np.isin(facts[:, SUBJECT], chosen)]
+
+
+def _note_of(what: str, sample: Facts, facts: Facts) -> Note:
+    some = f"{len(sample):,} of {len(facts):,}"
+    return Note(f"{what}: ranks of a random sample, {some} facts")
 
 
 def new_facts(dataset: Dataset, split: str) -> Facts:

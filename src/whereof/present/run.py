@@ -32,6 +32,7 @@ _COUNTS = {
     "best_epoch": ("kept epoch", "count"),
     "steps": ("steps", "count"),
     "seconds": ("training time", "seconds"),
+    "trace_bytes": ("trace on disk", "bytes"),
 }
 _CAUSES = {
     "trace": "the steps of the facts, kept in the trace",

@@ -1,15 +1,10 @@
 """Files of a run: written completely or not at all, and checked; and results that it stores."""
 
 import contextlib
-import functools
 import hashlib
 import io
 import json
-import mmap
 import os
-import platform
-import re
-import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,8 +14,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.drafts import draft_name, remove, remove_drafts
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Events
+from whereof.memory import total_memory
 
 try:
     import fcntl
@@ -104,7 +101,7 @@ def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Itera
     """
     path = path.resolve() if path.is_symlink() else path
     draft = draft_name(path)
-    _remove_drafts(path.parent)
+    remove_drafts(path.parent)
     parents = path.absolute().parents
     try:
         with writing_to(path):
@@ -119,57 +116,7 @@ def draft_of(path: Path, *, folder: bool = False, durable: bool = True) -> Itera
             for parent in parents[: n_new + 1] if durable else ():
                 sync_names(parent)
     finally:
-        _remove(draft)
-
-
-def draft_name(path: Path) -> Path:
-    """A hidden name beside a path. It says which process uses it: others leave it alone."""
-    return path.with_name(f".{path.name}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
-
-
-@functools.cache
-def _machine() -> str:
-    """A digest of the machine, or of the container: process ids mean something only there."""
-    about = platform.node()
-    with contextlib.suppress(OSError):
-        about += str(Path("/proc/self/ns/pid").readlink())
-    return hashlib.blake2b(about.encode(), digest_size=4).hexdigest()
-
-
-_DRAFT = re.compile(r"\..+-([0-9a-f]{8})-([0-9]+)-[0-9a-f]{8}")
-_tidied: set[Path] = set()
-"""Folders without drafts of processes that were killed."""
-
-
-def _remove_drafts(folder: Path) -> None:
-    """Remove drafts of processes that were killed; each process looks once into a folder."""
-    folder = folder.absolute()
-    if folder in _tidied or os.name != "posix":  # Windows cannot say whether a process lives
-        return
-    _tidied.add(folder)
-    with contextlib.suppress(OSError):
-        for each in folder.iterdir():
-            found = _DRAFT.fullmatch(each.name)
-            if found and found[1] == _machine() and not _lives(int(found[2])):
-                _remove(each)
-
-
-def _lives(process: int) -> bool:
-    """Whether a process of this machine is running."""
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # it belongs to somebody else
-        return True
-    return True
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there and may be removed."""
-    shutil.rmtree(path, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        path.unlink()
+        remove(draft)
 
 
 def sync(path: Path) -> None:
@@ -251,20 +198,6 @@ def check_memory(n_bytes: int) -> None:
             f"the rows alone need {n_bytes >> 20:,} MiB of memory and this machine has "
             f"{memory >> 20:,}; choose a smaller dim"
         )
-
-
-def total_memory() -> int | None:
-    """Bytes of memory of this machine; None if the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def expect_random_access(array: NDArray[Any]) -> None:
-    """Turn off read-ahead for a memory-mapped array: it costs a millisecond a row."""
-    if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
-        array.base.madvise(mmap.MADV_RANDOM)
 
 
 def write_json(path: Path, value: Any, *, durable: bool = False) -> None:

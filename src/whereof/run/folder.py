@@ -23,6 +23,7 @@ from whereof._version import __version__
 from whereof.data.dataset import Dataset
 from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
+from whereof.memory import expect_random_access, total_memory
 from whereof.models import find_model
 from whereof.run import files
 from whereof.run.dataset import read_adjacency, read_dataset, write_labels
@@ -322,8 +323,8 @@ class RunFolder:
         trace = files.read_array(path, mapped=True)
         shape = self.dataset.n_facts, widths.slots(1 + self.config.inverse)[-1].stop
         files.check_array(path, trace, shape, self.config.trace_dtype)
-        if trace.nbytes > (files.total_memory() or math.inf) / 4:  # too large to stay in memory
-            files.expect_random_access(trace)
+        if trace.nbytes > (total_memory() or math.inf) / 4:  # too large to stay in memory
+            expect_random_access(trace)
         return trace
 
     @cached_property

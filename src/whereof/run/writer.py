@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save
+from safetensors import safe_open
+from safetensors.numpy import save
 
 from whereof.data.dataset import Dataset
+from whereof.drafts import draft_name
 from whereof.errors import WhereofError
 from whereof.events import Events, Note
+from whereof.memory import expect_random_access, total_memory
 from whereof.run import files
 from whereof.run.dataset import write_dataset
 from whereof.run.folder import (
@@ -92,7 +95,7 @@ class RunWriter:
                         remedy += f", or continue it: whereof train --resume {path}"
                 raise WhereofError(f"{path} exists; {remedy}")
         files.check_room(path, n_bytes)
-        tried = files.draft_name(path)
+        tried = draft_name(path)
         with files.writing_to(path):
             tried.mkdir(parents=True)
             tried.rmdir()
@@ -111,7 +114,7 @@ class RunWriter:
 
     def is_mapped(self, n_bytes: int) -> bool:
         """Whether a trace of this size is memory-mapped."""
-        return n_bytes > self._memory_share * (files.total_memory() or math.inf)
+        return n_bytes > self._memory_share * (total_memory() or math.inf)
 
     def allocate_trace(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Zeros in memory, or in a memory-mapped file if they are too large."""
@@ -125,7 +128,7 @@ class RunWriter:
             if hasattr(os, "posix_fallocate"):  # a full disk under a memory map kills the process
                 with path.open("r+b") as file:
                     os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-            files.expect_random_access(trace)
+            expect_random_access(trace)
             return trace
 
     def save_checkpoint(
@@ -276,7 +279,7 @@ class RunWriter:
                     with files.draft_of(self.path / name) as draft:
                         shutil.copyfile(folder / name, draft)
                         trace = np.lib.format.open_memmap(draft, "r+")
-                        settle(trace, load_file(folder / STATE), progress.best_facts)
+                        settle(trace, _read_state(folder / STATE), progress.best_facts)
                         trace.flush()
                         del trace
                     described[name] = files.describe(self.path / name)
@@ -329,6 +332,13 @@ def write_run(path: Path, run: RunFolder) -> None:
 
 def _checkpoint_name(index: int) -> str:
     return f"{CHECKPOINTS}/{index:04d}.safetensors"
+
+
+def _read_state(path: Path) -> dict[str, NDArray[Any]]:
+    """The optimizer's state of all rows, without ledgers, which are as large."""
+    with safe_open(path, "numpy") as stored:
+        names = (name for name in stored.keys() if name.endswith(".state") or name == "count")  # noqa: SIM118
+        return {name: stored.get_tensor(name) for name in names}
 
 
 def _write_parameters(path: Path, parameters: Parameters, **about: Any) -> None:

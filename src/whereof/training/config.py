@@ -92,7 +92,7 @@ class TrainConfig(Settings):
         "none", "norm of each row: none (any), unit (1) or max:C (at most C)", "Steps"
     )
     batch_size: int = number(1, "facts per update", "Steps", 1)
-    order: str = choice("shuffle", "order of the facts in an epoch", "Steps", "file shuffle")
+    order: str = choice("shuffle", "order of the facts in an epoch", "Steps", "file shuffle blocks")
 
     epochs: int = number(10, "number of passes over the facts", "Stopping", 1)
     validate_every: int = number(1, "validate every N epochs; 0 never validates", "Stopping", 0)

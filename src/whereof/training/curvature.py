@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof._jit import inlined, kernel
+from whereof.memory import expect_random_access, prefetch, total_memory
 from whereof.models.match import add_query_gradients, add_row_gradient, score_rows
 from whereof.training._forget import add_penalty_bend
 from whereof.training._trace import from_half, to_half
@@ -30,11 +31,15 @@ from whereof.training.sampling import CURVATURE_STREAM, key_of, mix
 from whereof.training.step import draw_candidates, gather, loss_of
 from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
+from whereof.types import Facts
 
 _WIDEST = 512
 """Wider rows, such as the relations of RESCAL, keep the trace that the diagonal gives."""
-_BLOCK_BYTES = 2 << 30
-"""Memory for the curvature of rows: larger tables are done in parts."""
+_BLOCK_BYTES, _BLOCK_SHARE = 2 << 30, 1 / 4
+"""Memory for the curvature of rows, and its share of all memory: larger tables are done in parts.
+"""
+_PART_SHARE = 1 / 16
+"""The trace is changed in parts of this share of memory: a row has its facts anywhere in it."""
 _MOST_NUMBERS, _ENOUGH = 1e11, 2
 """A random part of the facts counts for all if there are more numbers to compute than this, or more
 facts per row than this many times its width."""
@@ -64,32 +69,50 @@ def settle_trace(
     number of rows that are done, and of all.
     """
     phases = problem.calendar.phases[:-1]
-    first = phases[-1].n_facts if phases else 0
-    trainer, trace = _Curvature(problem, state, n_trained), trace[first:]
-    facts = problem.facts[first:].astype(np.int64)
+    n_earlier = phases[-1].n_facts if phases else 0
+    trainer, n_new = _Curvature(problem, state, n_trained), len(trace) - n_earlier
+    expect_random_access(trace)
     half, slots = problem.n_relation_rows // 2, problem.widths.slots(problem.n_directions)
-    ids = facts[:, 0], facts[:, 1], facts[:, 2], facts[:, 1] + half
+    part_bytes = _PART_SHARE * (total_memory() or math.inf)
+    size = max(int(min(part_bytes // trace.strides[0], len(trace))), 1)
     sides = [(side, (side, side + 2)[: len(slots) - 1 - side]) for side in (0, 1)]
     sides = [each for each in sides if 0 < trainer.widths[each[0]] <= _WIDEST]
     n_done, n_rows = 0, sum(trainer.n_rows[side] for side, _ in sides)
     for side, places in sides:
         starts = np.array([slots[place].start for place in places])
-        owners = np.concatenate([ids[place] for place in places])
-        order = np.argsort(owners, kind="stable")
-        bounds = np.searchsorted(owners[order], np.arange(trainer.n_rows[side] + 1))
         for rows in _blocks(trainer.n_rows[side], trainer.widths[side]):
             bends = trainer.bends(side, rows)
-            work = partial(_settle, trainer, side, bends, rows.start, starts, order, bounds, trace)
-            parts = np.array_split(np.arange(rows.start, rows.stop), os.cpu_count() or 1)
-            with ThreadPoolExecutor(len(parts)) as pool:
-                list(pool.map(work, (range(it[0], it[-1] + 1) for it in parts if len(it))))
+            shares = np.array_split(np.arange(rows.start, rows.stop), os.cpu_count() or 1)
+            for first in range(n_earlier, len(trace), size):
+                stop = min(first + size, len(trace))
+                part = slice(first, stop)
+                prefetch(trace, np.arange(first, stop))
+                listed = starts, *_owned(problem.facts[part], places, half, trainer.n_rows[side])
+                work = partial(_settle, trainer, side, bends, rows.start, listed, trace[part])
+                with ThreadPoolExecutor(len(shares)) as pool:
+                    list(pool.map(work, (range(it[0], it[-1] + 1) for it in shares if len(it))))
+                advanced(n_done + (stop - n_earlier) * len(rows) // n_new, n_rows)
             n_done += len(rows)
-            advanced(n_done, n_rows)
+
+
+def _owned(
+    facts: Facts, places: tuple[int, ...], half: int, n_rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The parts of the trace by the row that they belong to, and the bounds of every row.
+
+    The trace of fact f in the n-th place has the number n * n_facts + f.
+    """
+    ids = facts[:, 0], facts[:, 1], facts[:, 2], facts[:, 1] + half
+    owners = np.concatenate([ids[place] for place in places])
+    order = np.argsort(owners, kind="stable")
+    bounds = np.searchsorted(owners[order], np.arange(n_rows + 1))
+    return order, bounds
 
 
 def _blocks(n_rows: int, width: int) -> list[range]:
     """The rows in parts whose curvature fits into memory."""
-    size = max(_BLOCK_BYTES // (4 * _half(width)), 1)
+    room = min(_BLOCK_BYTES, _BLOCK_SHARE * (total_memory() or math.inf))
+    size = max(int(room / (4 * _half(width))), 1)
     return [range(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
@@ -103,15 +126,13 @@ def _settle(
     side: int,
     bends: NDArray[np.float32],
     first: int,
-    starts: NDArray[np.int64],
-    order: NDArray[np.int64],
-    bounds: NDArray[np.int64],
+    listed: tuple[NDArray[np.int64], ...],
     trace: NDArray[Any],
     rows: range,
 ) -> None:
     width, n_epochs = trainer.widths[side], trainer.n_epochs
     bits = trace.view(np.uint16) if trace.dtype == np.float16 else trace
-    reach, listed = trainer.reach[side], (starts, order, bounds)
+    reach = trainer.reach[side]
     factor, vectors = np.zeros((width, width), reach.dtype), np.zeros((4, width), reach.dtype)
     span = rows.start, rows.stop, first
     shrink_rows(bends, reach, n_epochs, bits, listed, span, factor, vectors)

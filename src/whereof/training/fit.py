@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof._jit import announced, release_memory
+from whereof._jit import announced
 from whereof.errors import Diverged, Interrupted
 from whereof.events import Compiling, Events, Note, TrainingAdvanced, Validated
+from whereof.memory import in_order, release_memory
 from whereof.training._trace import bookkeeping
 from whereof.training.problem import Problem
 from whereof.training.results import (
@@ -271,12 +272,13 @@ class _Fit:
         norms = dict(zip(METER[2:], map(float, trainer.meter[2:]), strict=True))
         trace = trainer.trace if self.config.trace else None
         before = time.monotonic()
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), in_order(trainer.trace):
             kept = self._parameters(), epoch, norms, bookkeeping(trainer)
         best = BestEpoch(*kept, _lasting(trainer.snapshot()))
         for name, value in {**norms, **asdict(best.bookkeeping)}.items():
             self._expect(math.isfinite(value), f"{name.replace('_', ' ')} is {value}")
-        self.store.keep_best(best, trace)
+        with in_order(trainer.trace):
+            self.store.keep_best(best, trace)
         self._keep_seconds = time.monotonic() - before
 
     def _keep_checkpoint(self) -> None:
@@ -288,7 +290,8 @@ class _Fit:
     def _checkpoint(self) -> None:
         before = time.monotonic()
         trace = self.trainer.trace if self.config.trace else None
-        self.store.save_checkpoint(self.trainer.snapshot(), asdict(self.progress), trace)
+        with in_order(self.trainer.trace):
+            self.store.save_checkpoint(self.trainer.snapshot(), asdict(self.progress), trace)
         took = time.monotonic() - before
         self._checkpoint_due = before + max(self.checkpoint_seconds, _CHECKPOINT_SHARE * took)
 

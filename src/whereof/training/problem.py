@@ -251,7 +251,7 @@ class Problem:
         # With a distance, training that forgets rounds in another way: retraining repeats it.
         if traced or self.model.match != "dot":
             return made
-        first, second = (table._replace(retained=table.retained[:0]) for table in made)
+        first, second = (table._replace(retained=table.retained[:0].copy()) for table in made)
         return first, second
 
     def _start_in_phases(

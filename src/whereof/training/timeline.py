@@ -55,8 +55,11 @@ class Timeline:
             self._orders.clear()
             seed = np.uint64(self.config.seed)
             order = self.calendar.facts(epoch, seed)
-            if self.config.order == "shuffle":
+            if self.config.order != "file":
                 order = order[shuffled(seed, len(order), epoch)]
+            if self.config.order == "blocks":
+                turns = np.argsort(shuffled(seed, self.calendar.n_facts // _BLOCK + 1, epoch))
+                order = order[np.argsort(turns[order // _BLOCK], kind="stable")]
             self._orders[epoch] = order[: self.calendar.size(epoch)]
         return self._orders[epoch]
 

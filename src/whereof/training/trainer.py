@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whereof._jit import row_function
 from whereof.errors import WhereofError
+from whereof.memory import in_order, prefetch
 from whereof.training._forget import fold
 from whereof.training.config import Phase
 from whereof.training.problem import Problem
@@ -120,6 +121,7 @@ class Trainer(Training):
         size = self.timeline.block_size
         self._block_start = position // size * size
         self._block = self.timeline.block(self.epoch, self._block_start, count)
+        prefetch(self.trace, self._block.order)
         if self.problem.config.phases:
             self._work = self._work._replace(draw=self.problem.draw_in(self.epoch))
 
@@ -142,7 +144,9 @@ class Trainer(Training):
     def fold_trace(self) -> None:
         entities, relations = (table.retained for table in self.tables)
         if len(entities):
-            fold(self._trace_bits, self.problem.facts, entities, relations, self.rule.n_directions)
+            given = self.problem.facts, entities, relations, self.rule.n_directions
+            with in_order(self.trace):
+                fold(self._trace_bits, *given)
             entities[:], relations[:] = 1, 1
 
     def diverged_at(self) -> int | None:

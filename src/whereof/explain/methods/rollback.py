@@ -19,6 +19,7 @@ from whereof.explain._rollback_kernels import View
 from whereof.explain._rollback_own_score import roll_back_own_score
 from whereof.explain.bounds import close_bounds, wide_bounds
 from whereof.explain.method import Aim, Context, Method, Ranked, Removed, Sets, rank_influences
+from whereof.memory import prefetch
 from whereof.models.match import DOT, MATCH_IDS
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.training.results import Parameters
@@ -319,6 +320,7 @@ def roll_back_rows(trained: Trained, fact_ids: FactIds) -> Parameters:
 
 def _readable(trace: NDArray[Any], fact_ids: FactIds) -> tuple[NDArray[Any], FactIds]:
     """A trace that kernels can read, and the rows of the facts in it."""
+    prefetch(trace, fact_ids)
     if trace.dtype == np.float16:  # compiled code does not support half precision
         trace, fact_ids = trace[fact_ids].astype(np.float32), np.arange(len(fact_ids))
     # So one compiled kernel works for traces in memory and for read-only maps.
