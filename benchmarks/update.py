@@ -1,6 +1,6 @@
 """How good and how fast `whereof update` is, beside training from scratch, for docs/update.md.
 
-    python benchmarks/update.py fb15k-237 accumulator=0.02 validate_every=7 search=false
+    python benchmarks/update.py fb15k-237 accumulator=0.025 validate_every=7 search=false
     python benchmarks/update.py movielens-100k model=mf loss=softmax
 
 trains on 99% of the training facts, updates the run with the others, and trains from scratch on
