@@ -31,7 +31,9 @@ def test_audit_as_text_has_every_table(run: str) -> None:
     titles = ("Suspicious facts", "Facts most responsible for wrong answers", "Relations: what if")
     for title in (*titles, "Entities: what if", "Without the listed facts"):
         assert title in done.stdout
-    assert "Retrained without the suspicious facts, the MRR goes from" in done.stdout
+    assert (
+        "Retrained without the suspicious facts, the MRR (paper's filter) goes from" in done.stdout
+    )
     found = library.Run.open(run).audit(limit=5, top=2)
     assert found.suspicious[0].subject in done.stdout
     assert "Suspicious facts" in found._repr_html_()

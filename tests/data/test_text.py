@@ -84,7 +84,7 @@ BAD = {
     "utf-16": ("train.txt", "a\tb\n".encode("utf-16"), ":1: a NUL byte"),
     "endless line": ("train.txt", b"a\tb\n" + b"c" * 2**21, ":2: a line of more than 1 MiB"),
     "long line": ("train.txt", b"a\tb\nc\t" + b"d" * 2**21 + b"\n", ":2: a line of more than 1"),
-    "empty": ("train.txt", b"", ": an empty file; expected lines of 2 (subject, object) or 3"),
+    "empty": ("train.txt", b"", ": an empty file; expected columns: 2 (subject, object) or 3"),
     "blank": ("train.txt", b"\xef\xbb\xbf\n \n", ": an empty file"),
     "empty gzip": ("train.txt.gz", b"", ": an empty file"),
     "not gzip": ("train.txt.gz", b"a\tb\n", ": not a gzip file"),

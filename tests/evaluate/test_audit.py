@@ -32,9 +32,10 @@ def goals(run: whereof.Run) -> list[tuple[tuple[Any, ...], str, str, bool]]:
             true = object_ if asks == "object" else subject
             query = (subject, relation, None) if asks == "object" else (None, relation, object_)
             answers = run.predict(*query, top=None, new=True).answers
-            rival = next(answer for answer in answers if answer.entity != true)
-            wrong = answers[0].entity != true
-            found.append(((subject, relation, object_), asks, rival.entity, wrong))
+            false = [answer for answer in answers if answer.known is None]
+            order = [answer.entity for answer in answers]
+            wrong = order.index(false[0].entity) < order.index(true)
+            found.append(((subject, relation, object_), asks, false[0].entity, wrong))
     return found
 
 

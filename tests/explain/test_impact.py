@@ -7,6 +7,7 @@ from trained import train, train_ratings
 
 import whereof
 from whereof.errors import WhereofError
+from whereof.run.reliability import Claims, Reliability
 
 FACT = 5
 
@@ -14,7 +15,10 @@ FACT = 5
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     path = tmp_path_factory.mktemp("impact") / "run"
-    return train(path, epochs=10, inverse=True, optimizer="adagrad", accumulator=0.1, rate=0.1)
+    train(path, epochs=10, inverse=True, optimizer="adagrad", accumulator=0.1, rate=0.1)
+    claims = [Claims(method, 20, 1.0, 5, n) for method, n in (("rollback", 4), ("unrolled", 3))]
+    Reliability().updated(None, claims).write(path)
+    return whereof.Run.open(path)
 
 
 @pytest.mark.parametrize("method", ["rollback", "unrolled"])
@@ -29,13 +33,16 @@ def test_influences_are_those_of_explanations(
     values = [each.influence for each in found.predictions]
     assert values == sorted(values, reverse=True)
     assert len(values) == found.n_supported
+    assert (found.n_top_changes is None) is (method == "unrolled")  # 3 of 5 claims came true
+    assert ("whether top answers change is not said" in str(found.notes)) is (method == "unrolled")
     for each in found.predictions[::9]:
         names = (each.subject, each.relation, each.object)
         why = run.explain(*names, method=method, without=[FACT], asks=each.asks)
         assert why.without is not None
         assert each.influence == pytest.approx(why.without.influence, rel=1e-4, abs=1e-9)
         assert each.without.value == pytest.approx(why.without.value, rel=1e-6)
-        assert each.top_answer_changes == why.without.top_answer_changes
+        changes = why.without.top_answer_changes if method == "rollback" else None
+        assert each.top_answer_changes == changes
         assert each.probability == why.prediction.probability
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from present.documents import estimated, explanation, fact, joint, made, ratings
 from whereof.present import sentence
+from whereof.present.explanation import first_fact_text
 
 UNKNOWN = {"reliability": {"claims": []}}
 """A run in which it is not measured whether announced changes come true."""
@@ -175,3 +176,19 @@ def test_a_recommendation_has_a_reason_that_its_user_understands() -> None:
     others["facts"] = others["facts"][-1:]
     assert because(made(others)) == "No rating of user 4 that is listed here supports it."
     assert because(made(about_paris())) == ""
+
+
+def test_measured_influences_start_from_what_was_retrained() -> None:
+    """The stored run may have another probability, for example after `unlearn`."""
+    stays = {"probability_without": 0.3, "top_answer_changes": False}
+    first = fact(0, ("a", "r", "x0"), 0.1, ("subject",)) | stays
+    document = explanation(("a", "r", "paris"), [first], stability=None, estimate=False)
+    assert said_of(document) == (
+        "Without the fact a r x0, the model would still say paris, with 30.0% instead of 40.0% "
+        "(retrained)."
+    )
+    assert first_fact_text(made(document)) == (
+        "Without the first fact, the probability falls from 40.0% to 30.0%."
+    )
+    estimate = made(document | {"estimate": True})
+    assert "from 50.0% to 30.0%" in first_fact_text(estimate)

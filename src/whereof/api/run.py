@@ -583,7 +583,10 @@ class Run(ArrayRun):
 
         names = all(str(each).replace(",", "").isdecimal() for each in fact)
         wanted = [*fact] if names else [[*map(str, fact)]]
-        return find_impact(self._trained, wanted, ImpactOptions(**options), events or Events())
+        asked = ImpactOptions(**options)
+        claims = self.reliability.of(asked.method)
+        said = claims is not None and claims.believable
+        return find_impact(self._trained, wanted, asked, events or Events(), says_tops=said)
 
     @checked
     def audit(

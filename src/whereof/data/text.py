@@ -106,7 +106,7 @@ def _read_table(
         if first := next(_rows(path, block, comma), None):
             break
     else:
-        raise WhereofError(f"{path}: an empty file; expected lines of {columns.EXPECTED}")
+        raise WhereofError(f"{path}: an empty file; expected columns: {columns.EXPECTED}")
     where = f"{path}:{first.line}"
     layout = columns.choose_layout(first.cells, where, options)
     for role in () if layout.header or options.header is not None else columns.NUMBERS:

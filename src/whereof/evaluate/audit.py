@@ -253,7 +253,7 @@ class _Audit:
     def _margin_goals(self, asked: Iterator[Prediction]) -> Iterator[tuple[Goal, bool]]:
         for prediction in asked:
             scored = self.trained.score(prediction)
-            rivals = np.where(scored.new, scored.plain_scores, -np.inf)
+            rivals = np.where(scored.splits < 0, scored.plain_scores, -np.inf)  # false answers
             rivals[scored.place] = -np.inf
             if np.isfinite(rivals).any():
                 rival = int(rivals.argmax())

@@ -59,8 +59,13 @@ class Impact:
         return dict(as_plain(self))
 
 
-def find_impact(trained: Trained, wanted: Any, options: ImpactOptions, events: Events) -> Impact:
-    """What the removal of some facts together does to predictions; wanted: ids or names."""
+def find_impact(
+    trained: Trained, wanted: Any, options: ImpactOptions, events: Events, *, says_tops: bool
+) -> Impact:
+    """What the removal of some facts together does to predictions.
+
+    wanted: ids or names; says_tops: whether claims about new top answers are reliable enough.
+    """
     start, method = time.perf_counter(), get_method(options.method)
     if "groups" not in method.can or method.retrains:
         raise WhereofError(f"impact requires method rollback or unrolled, not {options.method}")
@@ -78,7 +83,7 @@ def find_impact(trained: Trained, wanted: Any, options: ImpactOptions, events: E
     signed = -influences if options.opposing else influences
     order = np.argsort(-signed, kind="stable")
     order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]
-    changes = _top_changes(before, after)
+    changes = _top_changes(before, after) if says_tops else None
     named = name_standings(trained, after[order])
     facts = (NamedFact(**describe_fact(trained.dataset, fact)) for fact in fact_ids.tolist())
     found = (
@@ -100,8 +105,14 @@ def find_impact(trained: Trained, wanted: Any, options: ImpactOptions, events: E
         n_top_changes=None if changes is None else int(changes.sum()),
         method=method.name,
         seconds=time.perf_counter() - start,
-        notes=method.notes(trained),
+        notes=(*method.notes(trained), *(() if says_tops else (_NOT_SAID,))),
     )
+
+
+_NOT_SAID = (
+    "whether top answers change is not said: this needs claims that came true four times in five "
+    "in this run, which whereof evaluate RUN --protocols steadiness measures"
+)
 
 
 def _find_predictions(

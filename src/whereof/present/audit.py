@@ -55,7 +55,8 @@ def audit_words(audit: Audit) -> Iterator[str]:
     for each in audit.verified:
         if each.mrr is not None and held_out is not None and held_out.mrr is not None:
             change = f"{percent(held_out.mrr)} to {percent(each.mrr)}"
-            yield f"Retrained without the {each.label}, the MRR goes from {change}."
+            change = f"the MRR (paper's filter) goes from {change}"
+            yield f"Retrained without the {each.label}, {change}."
 
 
 def audit_tables(
@@ -101,7 +102,7 @@ def audit_file(audit: Audit) -> str:
 def show_audit(out: Console, audit: Audit) -> None:
     """Print an audit."""
     show(out, " ".join(audit_words(audit)))
-    for table in audit_tables(audit, most=20):
+    for table in audit_tables(audit, most=max(len(audit.suspicious), 20)):
         show(out, heading(table.title), replace(table, title=""))
     effort = f"in {seconds(audit.seconds)}; {_methods_of(audit)}"
     if audit.n_retrainings:
@@ -185,7 +186,7 @@ def _group_table(
         (Column("n_facts", "facts", "count"), [group.n_facts for group in groups]),
         (Column("influence", "estimated influence", unit), [it.influence for it in groups]),
         (Column("actual", "actual influence", unit), [group.actual for group in groups]),
-        (Column("mrr", "MRR without", "percent"), [group.mrr for group in groups]),
+        (Column("mrr", "MRR without, paper's filter", "percent"), [group.mrr for group in groups]),
     ]
     what = "the mean error without them minus the one with all facts"
     if unit == "points":

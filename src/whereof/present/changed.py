@@ -108,7 +108,7 @@ def _distance_table(unlearned: Unlearned) -> Table:
     unit = "percent" if distance.probability is not None else "number"
     columns = [
         Column("model", "model"),
-        Column("mrr", "MRR, held-out facts", "percent"),
+        Column("mrr", "MRR, held-out facts, paper's filter", "percent"),
         Column("removed", "the removed facts, mean", unit),
         Column("rows", "distance of rows", "number"),
     ]

@@ -311,9 +311,9 @@ def first_fact_text(explanation: Explanation) -> str:
     without = [fact.score_without if rated else fact.probability_without for fact in facts[:1]]
     if not without or without[0] is None:
         return ""
-    unit = names.output_unit(prediction)
-    before, after = units.show(prediction.value, unit), units.show(without[0], unit)
-    verb = "fall" if without[0] < prediction.value else "rise"
+    unit, value = names.output_unit(prediction), names.value_before(explanation)
+    before, after = units.show(value, unit), units.show(without[0], unit)
+    verb = "fall" if without[0] < value else "rise"
     verb, values = (
         ("stay", f"at {after}") if before == after else (verb, f"from {before} to {after}")
     )

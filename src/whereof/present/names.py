@@ -224,6 +224,19 @@ def prediction_text(explanation: Explanation) -> str:
     return f"{fact_text(explanation.prediction)}: {stands_text(explanation)}"
 
 
+def value_before(explanation: Explanation) -> float:
+    """The probability, or the rating, from which influences are measured.
+
+    Retraining may start from another one than the stored run has, for example after `unlearn`.
+    """
+    prediction, facts = explanation.prediction, explanation.facts
+    rated = is_rated(prediction)
+    if explanation.estimate or explanation.of != ("score" if rated else "probability") or not facts:
+        return prediction.value
+    without = facts[0].score_without if rated else facts[0].probability_without
+    return prediction.value if without is None else without + facts[0].influence
+
+
 def has_falls(explanation: Explanation) -> bool:
     """Whether influences are differences; methods that score nothing without the fact have none."""
     return all(fact.has_fall for fact in explanation.facts)

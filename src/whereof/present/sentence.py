@@ -14,6 +14,7 @@ from whereof.present.names import (
     name_of,
     output_unit,
     text_of,
+    value_before,
 )
 from whereof.units import show
 
@@ -62,10 +63,11 @@ def plain_sentence(
     recommends = prediction.relation is None and prediction.asks == "object"
     say, first = ("recommend", " first") if recommends else ("say", "")
     changing = [each for each in removals if is_top and each.new_top]
-    falling = [each for each in removals if not rated and each.value <= _DECIDED * prediction.value]
+    original = prediction.value if explanation.stability is not None else value_before(explanation)
+    falling = [each for each in removals if not rated and each.value <= _DECIDED * original]
     found = [*changing, *falling, removals[-1]][0]
     unit, stays = output_unit(prediction), is_top and found.new_top == ""
-    after, before = show(found.value, unit), show(prediction.value, unit)
+    after, before = show(found.value, unit), show(original, unit)
     of = f" of {scale[1]:g}" if rated and scale else ""
     values = f"{after}{of} instead of {before}" if after != before else f"{after}{of}, as before"
     values = f"a rating of {values}" if rated else values
@@ -83,7 +85,7 @@ def plain_sentence(
         (stays or not rated)
         and not changing
         and len(found.fact_ids) > 1
-        and found.value >= _STAYS * prediction.value
+        and found.value >= _STAYS * original
     ):
         said = f"this answer does not depend on a few {fact_noun(explanation)}s: {said}"
     is_estimate = explanation.estimate or explanation.stability is not None

@@ -119,7 +119,9 @@ def _sentences(result: Smallest) -> Iterator[str]:
     else:
         spent = units.count(result.n_retrainings, "retraining")
         yield f"No set of {fact}s that was tried changes the top answer, {top}, in {spent}."
-        yield f"The closest: without {facts}, {change}. Try a larger budget."
+        yield f"Another answer comes closest without {facts}: {change}, and it stays on top."
+        if result.limit_reached:
+            yield "Try a larger budget."
     if predicted is not None:
         same = predicted.top_answer in ("", actual.top_answer)  # empty: not known
         said = "" if same else f" and the top answer {predicted.top_label}"

@@ -131,6 +131,9 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
             f"{name(asked.target)} is not the top answer; this is about the top answer",
             *notes,
         )
+    if options.role is not None:
+        noun = "ratings" if case.trained.config.rated else "facts"
+        notes = (f"only {noun} that share the {options.role} were tried", *notes)
     before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
     after = search.after_all(removed)
     counts = case.retrainer.counts

@@ -337,6 +337,6 @@ _UNSTEADY = (
     "accumulator"
 )
 _DIFFERS = (
-    "replaying the training gives other rows than the stored run, for example because the "
-    "processor is another; influences are those of the replay"
+    "replaying the training gives other rows than the stored run: facts were unlearned from it, or "
+    "the processor is another; influences are those of the replay"
 )
