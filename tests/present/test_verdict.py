@@ -183,6 +183,17 @@ def test_why_an_estimate_came_true_only_partly(
     assert claim_words(verdict(stand(0.8, "usa"), predicted, actual)) == f"partly confirmed: {why}"
 
 
+def test_an_estimate_is_about_the_stored_run() -> None:
+    """Its control may differ, for example after `unlearn`."""
+    found = verdict(stand(0.8, "usa"), stand(0.6, "usa"), stand(0.4, "usa"))
+    assert found.claim == "confirmed"
+    stored = replace(found, prediction=replace(found.prediction, probability=0.9))
+    assert stored.claim == "confirmed"
+    stored = replace(found, prediction=replace(found.prediction, probability=0.65))
+    said = "the change is 8.0 times as large as estimated"
+    assert claim_words(stored) == f"partly confirmed: {said}"
+
+
 def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:
     before, actual = stand(0.5, "usa"), stand(0.25, "uk")
     others = [(before, actual), (stand(0.25, "usa"), stand(0.5, "usa"))]

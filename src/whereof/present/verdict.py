@@ -22,13 +22,14 @@ def verdict_words(verdict: Verdict) -> str:
 
 def claim_words(verdict: Verdict) -> str:
     """Whether the estimate came true; if only partly, also why. Empty if there was no estimate."""
-    before, predicted, actual = verdict.before, verdict.predicted, verdict.actual
+    predicted, actual = verdict.predicted, verdict.actual
     if predicted is None or verdict.claim != "partly confirmed":
         return verdict.claim or ""
     if predicted.top_answer not in ("", actual.top_answer):
         why = f"the top answer is {actual.top_label}, not {predicted.top_label}"
     else:
-        ratio = (before.value - actual.value) / (before.value - predicted.value)
+        estimated = verdict.prediction.value - predicted.value
+        ratio = (verdict.before.value - actual.value) / estimated
         size = f"{ratio:.1f} times as large as" if ratio > 1 else f"{ratio:.0%} of what was"
         why = f"the change is {size} estimated"
     return f"{verdict.claim}: {why}"

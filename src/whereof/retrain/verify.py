@@ -148,7 +148,8 @@ class Verdict:
         before, predicted, actual = self.before, self.predicted, self.actual
         if predicted is None:
             return None
-        said, done = before.value - predicted.value, before.value - actual.value
+        # An estimate is about the stored run, from which the control may differ.
+        said, done = self.prediction.value - predicted.value, before.value - actual.value
         noise = _NOISE * abs(before.value)
         same_top = predicted.top_answer in ("", actual.top_answer)
         if predicted.top_answer == actual.top_answer != before.top_answer and said * done > 0:
