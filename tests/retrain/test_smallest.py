@@ -156,6 +156,7 @@ def test_a_role_says_what_to_remove_from_a_users_history(tmp_path: Path) -> None
     settings = {"model": "mf", "dim": 4, "epochs": 40, "optimizer": "adagrad", "rate": 0.1}
     run = whereof.train(films, out=tmp_path / "run", **settings)
     found = run.smallest("u0", None, budget=60, role="subject")
+    assert "only the user's own facts were tried" in found.notes
     assert found.prediction.object == "m0"
     assert found.found
     assert {fact.subject for fact in found.facts} == {"u0"}

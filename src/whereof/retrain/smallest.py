@@ -132,8 +132,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
             *notes,
         )
     if options.role is not None:
-        noun = "ratings" if case.trained.config.rated else "facts"
-        notes = (f"only {noun} that share the {options.role} were tried", *notes)
+        notes = (_tried(case.trained, options.role), *notes)
     before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
     after = search.after_all(removed)
     counts = case.retrainer.counts
@@ -158,6 +157,14 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
         seconds=time.perf_counter() - start,
         notes=notes,
     )
+
+
+def _tried(trained: Trained, role: str) -> str:
+    """What a search that is limited to a role may remove."""
+    noun = "ratings" if trained.config.rated else "facts"
+    whose = {"subject": f"the user's own {noun}", "object": f"{noun} of the item"}
+    shared = f"{noun} that share the {role} with the prediction"
+    return f"only {whose.get(role, shared) if trained.dataset.two_way else shared} were tried"
 
 
 def find_search_methods(trained: Trained, name: str | None) -> list[Method]:
