@@ -82,6 +82,35 @@ def test_why_names_the_answers_of_the_test_set() -> None:
     assert "The test set says" not in page
 
 
+@pytest.mark.parametrize("known", ["test", "train"])
+def test_why_offers_no_other_answer_instead_of_a_true_one(known: str) -> None:
+    mine = replace(reasons().prediction, known=known)
+    found = Reasons(
+        replace(reasons(), prediction=mine), answers("paris"), true=answers("paris", "rome", "oslo")
+    )
+    page = why_page(SITE, WhyAddress("ann", "in", "paris"), found)
+    assert (
+        "The test set also says rome (25.0%, rank 2), oslo (16.7%, rank 3)." in read_page(page).text
+    )
+    assert "Why oslo?" in page
+    assert "Why not" not in page
+
+
+@pytest.mark.parametrize(("split", "where"), [("train", "training"), ("valid", "validation")])
+def test_a_known_answer_has_no_rank_but_a_place_in_the_list(split: str, where: str) -> None:
+    mine = replace(reasons().prediction, known=split)
+    found = Reasons(replace(reasons(), prediction=mine), answers("rome", "oslo"))
+    page = read_page(why_page(SITE, WhyAddress("ann", "in", "paris"), found)).text
+    assert f"50.0% probability, known from {where}, would be 2nd among 1,200 new answers" in page
+    assert (
+        page.index("rome test 50.0%")
+        < page.index(f"paris {where} 50.0%")
+        < page.index("oslo 25.0%")
+    )
+    below = Reasons(replace(reasons(), prediction=replace(mine, rank=3)), answers("rome", "oslo"))
+    assert f"paris {where}" not in why_page(SITE, WhyAddress("ann", "in", "paris"), below)
+
+
 def test_a_method_is_recommended_only_if_it_can_run_here() -> None:
     costs = (MethodCost("rollback", None, "rough"), MethodCost("retrain", 1e6, "exact"))
     for each, recommended in (

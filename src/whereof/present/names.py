@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
 from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
-from whereof.units import count, show
+from whereof.units import count, ordinal, show
 
 if TYPE_CHECKING:
     from whereof.predict.answers import Answer
@@ -174,9 +174,13 @@ def figure(prediction: NamedPrediction) -> tuple[str, str]:
 
 
 def rank_text(prediction: NamedPrediction) -> str:
-    """The rank, and the number of answers that it counts."""
+    """The rank, and the number of answers that it counts; where a known answer would be."""
     noun = "answer" if prediction.relation is not None else place_noun(prediction, prediction.asks)
-    return f"rank {prediction.rank:,} among {count(prediction.n_new, f'new {noun}')}"
+    among = f"among {count(prediction.n_new, f'new {noun}')}"
+    if prediction.is_new:
+        return f"rank {prediction.rank:,} {among}"
+    where = SPLITS[prediction.known or ""]
+    return f"known from {where}, would be {ordinal(prediction.rank)} {among}"
 
 
 def amount_text(item: Standing) -> str:
@@ -313,7 +317,7 @@ def removal_table(
 
 
 def answers_table(result: "Verdict | Smallest") -> Table:
-    """The top answers before and after retraining, each with its rank."""
+    """The top answers before and after retraining; new ones have ranks."""
     unit, place = output_unit(result.before), result.prediction.asks
     words = Words.of(two_way=result.prediction.relation is None)
     columns = [
@@ -323,17 +327,16 @@ def answers_table(result: "Verdict | Smallest") -> Table:
         Column("actual", "actual", unit),
         Column("rank_actual", "rank", "count"),
     ]
-    rows = [
-        (
-            words.label(each.entity, each.label, place),
-            each.before,
-            each.rank_before,
-            each.actual,
-            Cell(each.rank_actual, tone="changed" * (each.rank_actual != each.rank_before)),
-        )
-        for each in result.top_answers
-    ]
+    known = None if result.prediction.is_new else name_of(result.prediction, place)
+    rows = []
+    for each in result.top_answers:
+        ranks = (None, None) if each.entity == known else (each.rank_before, each.rank_actual)
+        cell = Cell(ranks[1], tone="changed" * (ranks[0] != ranks[1]))
+        label = words.label(each.entity, each.label, place)
+        rows.append((label, each.before, ranks[0], each.actual, cell))
     note = "Both columns were measured by retraining: with all facts, and without these."
+    if known is not None:
+        note += " Ranks count new answers only; the answer without a rank is known."
     return Table("top_answers", "Top answers", columns, rows, note)
 
 

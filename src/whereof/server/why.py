@@ -208,7 +208,6 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
         "_" if prediction.asks == "subject" else None
     )
     answers = run.predict(*open_place, top=5, new=True)
-    (itself,) = run.predict(*places).answers
     if not run.dataset.two_way:
         more["true"] = run.predict(*open_place, top=_TRUE, known="test")
     methods = dict.fromkeys([_QUICK, "unrolled", run.default_method])
@@ -216,4 +215,4 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
     more |= {"prices": run_prices(run), "scale": rating_scale(run)}
     if more["scale"] is not None:
         more["rating"] = run.find_rating(*places)
-    return Reasons(explanation, answers, itself.known, **more)
+    return Reasons(explanation, answers, **more)
