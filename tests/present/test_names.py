@@ -10,6 +10,7 @@ from whereof.present.names import (
     measure_text,
     named,
     prediction_text,
+    rating_text,
     scale_text,
 )
 from whereof.present.svg import fit, text_width, wrap
@@ -87,6 +88,14 @@ def test_words_are_kept_whole_where_they_can_be() -> None:
 @pytest.mark.parametrize("name", registry.names(registry.RENDERERS))
 def test_every_renderer_is_there(name: str) -> None:
     assert callable(registry.load(registry.RENDERERS, name, object))
+
+
+@pytest.mark.parametrize(
+    ("rating", "text"),
+    [(4.214, "4.21 of 5"), (5.0, "5.00 of 5"), (5.65, "above 5"), (0.3, "below 1")],
+)
+def test_no_predicted_rating_is_more_than_the_highest(rating: float, text: str) -> None:
+    assert rating_text(rating, (1.0, 5.0), "rating") == text
 
 
 def test_ratings_beyond_the_scale_are_explained() -> None:

@@ -189,7 +189,9 @@ def amount_text(item: Standing) -> str:
 
 
 def rating_text(rating: float, scale: tuple[float, float] | None, unit: str = "") -> str:
-    """A rating of the data or, in a unit, one that is predicted: `4.21 of 5`."""
+    """A rating of the data or, in a unit, one that is predicted: `4.21 of 5`, or `above 5`."""
+    if unit and scale is not None and not scale[0] <= rating <= scale[1]:
+        return f"below {scale[0]:g}" if rating < scale[0] else f"above {scale[1]:g}"
     text = show(rating, unit) if unit else f"{rating:g}"
     return text if scale is None else f"{text} of {scale[1]:g}"
 

@@ -258,7 +258,7 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
         yield f"These numbers are estimates by {method}: no retraining has confirmed them."
     else:
         searched = isinstance(proof.result, Smallest) and proof.result.method == method
-        same = ", the method of the search" * searched
+        same = ", which also chose the facts to try" * searched
         yield (
             "The result below was measured by retraining. All other numbers are estimates by "
             f"{method}{same}."
