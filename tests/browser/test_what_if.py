@@ -140,7 +140,7 @@ def test_the_smallest_set_is_unticked(why: Why) -> None:
     assert titles <= {"Facts that support it", "Facts that oppose it", "Facts without influence"}
     with page.expect_download() as saved:
         verdict.get_by_role("link", name="HTML").click()
-    assert saved.value.suggested_filename == "smallest.html"
+    assert saved.value.suggested_filename == "smallest-india-students-usa.html"
 
 
 def test_a_job_survives_a_reload_and_can_be_cancelled(page: Page) -> None:

@@ -56,7 +56,8 @@ def test_an_explanation_can_be_saved(client: Client, kind: str, start: str) -> N
     query = ASKED | {"method": "rollback", "format": kind}
     answer = client.get("/api/runs/nations/explanation", params=query)
     assert answer.text.lower().startswith(start)
-    assert answer.headers["content-disposition"] == f'attachment; filename="explanation.{kind}"'
+    name = f"explanation-india-students-usa.{kind}"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
 
 
 def test_an_estimate_is_that_of_all_facts_together(client: Client, nations: whereof.Run) -> None:

@@ -74,6 +74,8 @@ def test_a_result_of_retraining_is_a_table(client: Client, asked: dict[str, Any]
     job = ended(client, start(client, **asked)["id"])
     saved = client.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
     assert saved.headers["content-type"] == "text/csv; charset=utf-8"
+    name = "-".join([asked["kind"], *ASKED.values()])
+    assert saved.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
     rows, found = [*csv.DictReader(saved.text.splitlines())], job["result"]
     values = {row["standing"]: row["value"] for row in rows if row["table"] == "standings"}
     assert float(values["actual"]) == found["actual"]["probability"]

@@ -1,5 +1,6 @@
 """Names, words and tables for facts, predictions and their standings."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ _LONG = 30
 """Letters of a relation above which tables and lists shorten it."""
 _SHORT = 10
 """Letters of the last step of a relation below which the step before it is shown too."""
+
+_FILE_NAME = 100
+"""Letters of the name of a file."""
 
 Named = NamedFact | NamedPrediction
 
@@ -135,6 +139,12 @@ def fact_text(fact: Named, *, full: bool = False) -> str:
     write = full_text_of if full else text_of
     texts = [write(fact, place) for place in places_of(fact)]
     return (", " if fact.relation is None else " ").join(texts)
+
+
+def file_name(kind: str, prediction: NamedPrediction, ending: str) -> str:
+    """A name for a file about a prediction: `explanation-india-students-usa.csv`."""
+    words = re.findall(r"[A-Za-z0-9_]+", fact_text(prediction))
+    return f"{'-'.join([kind, *words])[:_FILE_NAME]}.{ending}"
 
 
 def heading(fact: Named) -> str | list[tuple[str, str]]:

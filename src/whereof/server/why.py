@@ -16,6 +16,7 @@ from whereof.present.explanation import explanation_page
 from whereof.present.files import facts_csv
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Site
+from whereof.present.names import file_name
 from whereof.present.pages.address import WhyAddress
 from whereof.present.pages.jobs import JobView
 from whereof.present.pages.why import Reasons, why_page
@@ -127,7 +128,8 @@ def explanation(
     if request.format == "json":
         return document(found.to_dict())
     write, media_type = _FORMATS[request.format]
-    return download(write(found), f"explanation.{request.format}", media_type)
+    name = file_name("explanation", found.prediction, request.format)
+    return download(write(found), name, media_type)
 
 
 @router.post("/api/runs/{run}/estimate", response_model=Joint, responses=errors(400, 404, 409, 422))

@@ -343,7 +343,10 @@ def _task(page: WhyAddress, kind: str, method: str) -> dict[str, Any]:
     return task
 
 
-def _downloads(site: Site, here: WhyAddress, explanation: Explanation) -> list[tuple[str, str]]:
+def _downloads(
+    site: Site, here: WhyAddress, explanation: Explanation
+) -> list[tuple[str, str, str]]:
+    """Format, address and name of each file."""
     query = {
         **{name: getattr(here, name) for name in ("subject", "relation", "object", "of", "top")},
         "method": explanation.method,
@@ -353,7 +356,11 @@ def _downloads(site: Site, here: WhyAddress, explanation: Explanation) -> list[t
     }
     formats = {"JSON": {}, "CSV": {}, "SVG": {"graph": "true"}, "HTML": {"graph": "true"}}
     return [
-        (name, api_address(site.run, "explanation", **query, format=name.lower(), **more))
+        (
+            name,
+            api_address(site.run, "explanation", **query, format=name.lower(), **more),
+            names.file_name("explanation", explanation.prediction, name.lower()),
+        )
         for name, more in formats.items()
     ]
 
@@ -384,6 +391,7 @@ def _view(site: Site, here: WhyAddress, found: Reasons, words: Words) -> dict[st
         "rated": names.is_rated(prediction),
         "noun": names.output_noun(prediction),
         "fact": words.fact,
+        "picture": names.file_name("explanation", prediction, "png"),
         "check": check,
         "smallest": smallest,
         "measure": MEASURE,
