@@ -61,6 +61,11 @@ def test_a_value_by_its_unit(unit: str, value: Any, text: str) -> None:
     assert units.show(value, unit) == text
 
 
+def test_ordinals() -> None:
+    texts = [units.ordinal(n) for n in (1, 2, 3, 4, 11, 12, 21, 113, 1203)]
+    assert texts == ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "113th", "1,203rd"]
+
+
 def test_every_unit_can_be_written_and_has_a_word_for_what_is_not_known() -> None:
     for unit in units.UNITS:
         assert units.show(0.5, unit)

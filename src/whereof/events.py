@@ -144,6 +144,13 @@ class Rounds:
         """Whether several rounds were foreseen."""
         return self._foreseen is not None
 
+    @property
+    def retrained_text(self) -> str:
+        """The retrainings of all rounds so far, if several were foreseen; empty otherwise."""
+        if self._foreseen is None:
+            return ""
+        return f"{self._n_retrained:,} of at most {self._foreseen.n_retrainings:,} retrainings"
+
     def share(self, n_done: int, n_total: int, noun: str = "retrainings") -> float:
         """How much of all work is done, between 0 and 1.
 

@@ -62,6 +62,12 @@ def count(n: float | str, noun: str) -> str:
     return f"{n if isinstance(n, str) else show(n, 'mean')} {noun if n == 1 else several}"
 
 
+def ordinal(n: int) -> str:
+    """`1st`, `2nd`, `11th`, `1,203rd`."""
+    endings = {} if n // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}
+    return f"{n:,}{endings.get(n % 10, 'th')}"
+
+
 def percent(value: float) -> str:
     """A fraction in percent; small ones keep two digits."""
     if value < 0:

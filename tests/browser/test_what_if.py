@@ -132,7 +132,7 @@ def test_the_smallest_set_is_unticked(why: Why) -> None:
     left_out = page.evaluate("new URL(location.href).searchParams.get('without')")
     assert sorted(left_out.split(",")) == sorted(ids)
     expect(page.get_by_role("heading", name="Smallest set")).to_be_focused()
-    expect(page.locator("#trust")).to_contain_text("the method of the search")
+    expect(page.locator("#trust")).to_contain_text("which also chose the facts to try")
     expect(page.locator("#whatif .retrained")).to_be_visible()
     page.get_by_role("button", name="Put all back").click()
     expect(removed).to_have_count(0)
@@ -140,7 +140,7 @@ def test_the_smallest_set_is_unticked(why: Why) -> None:
     assert titles <= {"Facts that support it", "Facts that oppose it", "Facts without influence"}
     with page.expect_download() as saved:
         verdict.get_by_role("link", name="HTML").click()
-    assert saved.value.suggested_filename == "smallest.html"
+    assert saved.value.suggested_filename == "smallest-india-students-usa.html"
 
 
 def test_a_job_survives_a_reload_and_can_be_cancelled(page: Page) -> None:

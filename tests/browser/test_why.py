@@ -153,7 +153,7 @@ def test_downloads(why: Why, tmp_path: Path, problems: list[str]) -> None:
         with page.expect_download() as download:
             downloads.get_by_text(name, exact=True).click()
         found[name] = saved(download.value, tmp_path)
-        assert found[name].suffix == f".{name.lower()}"
+        assert found[name].name == f"explanation-india-students-usa.{name.lower()}"
     ids = [str(each["fact_id"]) for each in json.loads(found["JSON"].read_text())["facts"]]
     rows = list(csv.DictReader(io.StringIO(found["CSV"].read_text())))
     assert ids == listed[: len(ids)]

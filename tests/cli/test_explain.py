@@ -15,6 +15,7 @@ from trained import train, train_ratings
 import whereof as library
 from cli.helpers import whereof
 from whereof.cli import _with_flags, cli
+from whereof.units import ordinal
 
 EGYPT = ("egypt", "embassy", "usa")
 
@@ -105,8 +106,8 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
     prediction = found["prediction"]
     assert lines[0] == "egypt embassy usa"
     assert (
-        f"probability {prediction['probability']:.4f}, rank {prediction['rank']} among "
-        f"{prediction['n_new']} new answers" in lines[1]
+        f"probability {prediction['probability']:.4f}, known from training, would be "
+        f"{ordinal(prediction['rank'])} among {prediction['n_new']} new answers" in lines[1]
     )
     table = lines[lines.index(next(line for line in lines if "influence  " in line)) :]
     columns = "fact subject relation object in common estimated influence estimated without share"

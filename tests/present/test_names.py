@@ -6,10 +6,12 @@ from present.documents import estimated, explanation, fact, made, ratings, small
 from whereof import registry
 from whereof.present.names import (
     fact_text,
+    file_name,
     influence_unit,
     measure_text,
     named,
     prediction_text,
+    rating_text,
     scale_text,
 )
 from whereof.present.svg import fit, text_width, wrap
@@ -87,6 +89,29 @@ def test_words_are_kept_whole_where_they_can_be() -> None:
 @pytest.mark.parametrize("name", registry.names(registry.RENDERERS))
 def test_every_renderer_is_there(name: str) -> None:
     assert callable(registry.load(registry.RENDERERS, name, object))
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (("ann", "likes/x", 'b"\n/../é'), "verify-ann-likes-x-b.csv"),
+        (("7", None, "50"), "verify-user-7-item-50.csv"),
+        (("a" * 200, "r", "b"), f"verify-{'a' * 93}.csv"),
+        (("日本", "→", "é"), "verify.csv"),
+    ],
+)
+def test_a_file_is_named_after_its_prediction(
+    names: tuple[str, str | None, str], wanted: str
+) -> None:
+    assert file_name("verify", made(explanation(names, [])).prediction, "csv") == wanted
+
+
+@pytest.mark.parametrize(
+    ("rating", "text"),
+    [(4.214, "4.21 of 5"), (5.0, "5.00 of 5"), (5.65, "above 5"), (0.3, "below 1")],
+)
+def test_no_predicted_rating_is_more_than_the_highest(rating: float, text: str) -> None:
+    assert rating_text(rating, (1.0, 5.0), "rating") == text
 
 
 def test_ratings_beyond_the_scale_are_explained() -> None:

@@ -82,6 +82,35 @@ def test_why_names_the_answers_of_the_test_set() -> None:
     assert "The test set says" not in page
 
 
+@pytest.mark.parametrize("known", ["test", "train"])
+def test_why_offers_no_other_answer_instead_of_a_true_one(known: str) -> None:
+    mine = replace(reasons().prediction, known=known)
+    found = Reasons(
+        replace(reasons(), prediction=mine), answers("paris"), true=answers("paris", "rome", "oslo")
+    )
+    page = why_page(SITE, WhyAddress("ann", "in", "paris"), found)
+    assert (
+        "The test set also says rome (25.0%, rank 2), oslo (16.7%, rank 3)." in read_page(page).text
+    )
+    assert "Why oslo?" in page
+    assert "Why not" not in page
+
+
+@pytest.mark.parametrize(("split", "where"), [("train", "training"), ("valid", "validation")])
+def test_a_known_answer_has_no_rank_but_a_place_in_the_list(split: str, where: str) -> None:
+    mine = replace(reasons().prediction, known=split)
+    found = Reasons(replace(reasons(), prediction=mine), answers("rome", "oslo"))
+    page = read_page(why_page(SITE, WhyAddress("ann", "in", "paris"), found)).text
+    assert f"50.0% probability, known from {where}, would be 2nd among 1,200 new answers" in page
+    assert (
+        page.index("rome test 50.0%")
+        < page.index(f"paris {where} 50.0%")
+        < page.index("oslo 25.0%")
+    )
+    below = Reasons(replace(reasons(), prediction=replace(mine, rank=3)), answers("rome", "oslo"))
+    assert f"paris {where}" not in why_page(SITE, WhyAddress("ann", "in", "paris"), below)
+
+
 def test_a_method_is_recommended_only_if_it_can_run_here() -> None:
     costs = (MethodCost("rollback", None, "rough"), MethodCost("retrain", 1e6, "exact"))
     for each, recommended in (
@@ -181,17 +210,17 @@ def test_a_label_hides_the_name_unless_two_answers_share_it() -> None:
 @pytest.mark.parametrize(
     ("true", "probability", "about"),
     [
-        ("50", 0.5, "the true answer, rank 3, rated 4 of 5"),
-        ("9", 0.5, "true answer: item 9, rank 3, rated 4 of 5"),
+        ("50", 0.5, "a true answer, rank 3, rated 4 of 5"),
+        ("9", 0.5, "a true answer is item 9, rank 3, rated 4 of 5"),
         ("50", None, "true rating 4 of 5"),
-        ("9", None, "held out: item 9, rated 4 of 5"),
+        ("9", None, ""),
     ],
 )
 def test_a_true_rating_is_said_of_the_item_that_has_it(
     true: str, probability: float | None, about: str
 ) -> None:
     stands = vars(rated().prediction) | {"probability": probability}
-    more = {"reason": "test", "known": None, "true_answer": true, "true_rank": 3}
+    more = {"reason": "test", "true_answer": true, "true_rank": 3}
     found = InterestingPrediction(**stands, **more, true_rating=4.0)
     asked = {"two_way": True, "kind": "test", "interesting": [found], "scale": (1.0, 5.0)}
     assert f"<small>{about}</small>" in ask_page(SITE, AskAddress(), **asked)
@@ -239,6 +268,12 @@ def test_the_legend_lists_what_the_graph_shows_and_groups_have_their_own_ground(
     assert abs(edge["y"] - band["y"]) < band["height"] / 2
     texts = [text for _, text in graph_legend(graph_layout(reasons(), words), words)]
     assert texts == ["predicted", "supports", "opposes", "through a third entity"]
+
+
+def test_the_legend_has_the_colours_of_facts_that_are_not_in_the_list() -> None:
+    edges = [{"sign": "supports"}, *({"sign": sign, "listed": False} for sign in ("opposes", "no"))]
+    legend = graph_legend({"edges": edges, "nodes": []}, Words.of(two_way=False))
+    assert [kind for kind, text in legend if "not in the list" in text] == ["pale opposes", "pale"]
 
 
 def test_the_picture_of_the_graph_has_its_boxes_arrows_and_names() -> None:
@@ -403,7 +438,7 @@ def test_the_first_page_tells_runs_apart() -> None:
     metrics = {"valid": {"mrr": 0.1}, "test": {"mrr": 0.25, "hits@3": 0.4, "hits@10": 0.5}}
     text = read_page(runs_page({"a": about | {"metrics": metrics}, "b": about})).text
     assert "mf on films 1,234 training facts, 2026-11-16" in text
-    assert text.count("MRR 0.250, Hits@10 0.500 on the test set") == 1
+    assert text.count("MRR 25.0%, Hits@10 50.0% on the test set") == 1
 
 
 def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> None:

@@ -78,6 +78,8 @@ def test_ratings_have_the_highest_one_of_the_data() -> None:
     found = made(document | {"facts": facts})
     said = sentence.plain_sentence(found, mark=False, scale=(1.0, 5.0))
     assert "a rating of 3.00 of 5 instead of 4.12" in said or "3.00 of 5 instead of 4.13" in said
+    said = sentence.plain_sentence(found, mark=False, scale=(1.0, 2.0))
+    assert "a rating of 3.00 instead of" in said  # not 3 of 2
 
 
 def test_ratings_against_an_item_are_named_by_what_is_not_shared() -> None:

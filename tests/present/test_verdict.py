@@ -10,6 +10,8 @@ from rich.console import Console
 
 from present.documents import HOSTILE
 from present.pages import read_page
+from whereof.present.names import answers_table
+from whereof.present.pages.jobs import RetrainedResult
 from whereof.present.verdict import claim_words, show_verdict, verdict_page
 from whereof.retrain.verify import OfSeed, Summary, Verdict
 
@@ -122,6 +124,27 @@ def test_a_verdict_in_words(
     before: dict[str, Any], predicted: dict[str, Any] | None, actual: dict[str, Any], words: str
 ) -> None:
     assert str(verdict(before, predicted, actual)) == words
+
+
+@pytest.mark.parametrize(
+    ("known", "ranks", "cells", "places"),
+    [
+        ("train", [None, None], ["known", "known"], ["would be 1st", "would be 2nd"]),
+        ("test", [1, 2], ["1.", "2."], ["1", "2"]),
+    ],
+)
+def test_a_known_answer_has_no_rank_among_top_answers(
+    known: str, ranks: list[int | None], cells: list[str], places: list[str]
+) -> None:
+    found = verdict(stand(0.5, "b"), None, stand(0.2, "c") | {"rank": 2})
+    found = replace(found, prediction=replace(found.prediction, known=known))
+    own = next(row for row in answers_table(found).rows if row[0] == "B")
+    assert [own[2], own[4].value] == ranks
+    shown = RetrainedResult(found, "toy")
+    (mine,) = (each for each in shown.answers if each["own"])
+    assert [rank for _, _, rank, _ in mine["cells"]] == cells
+    assert mine["moved"] is (known == "test")
+    assert [row["rank"] for row in shown.rows] == places
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,8 @@ def test_the_top_answers_are_those_of_the_run_and_of_the_retrained_model(run: wh
         wanted = stands_without(run, found.removed, (*EGYPT[:2], each.entity))
         assert (each.actual, each.rank_actual) == (wanted["probability"], wanted["rank"])
     assert after[0].entity == found.actual.top_answer
+    values = [each.actual for each in found.top_answers]
+    assert values == sorted(values, reverse=True)
 
 
 @settings(max_examples=10)

@@ -2,12 +2,14 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from httpx import Client
 
 import whereof
+from whereof.server.requests import given_names
 
 ASKED = {"subject": "india", "relation": "students", "object": "usa"}
 
@@ -54,7 +56,8 @@ def test_an_explanation_can_be_saved(client: Client, kind: str, start: str) -> N
     query = ASKED | {"method": "rollback", "format": kind}
     answer = client.get("/api/runs/nations/explanation", params=query)
     assert answer.text.lower().startswith(start)
-    assert answer.headers["content-disposition"] == f'attachment; filename="explanation.{kind}"'
+    name = f"explanation-india-students-usa.{kind}"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
 
 
 def test_an_estimate_is_that_of_all_facts_together(client: Client, nations: whereof.Run) -> None:
@@ -101,6 +104,42 @@ def test_names_cards_and_interesting_predictions_are_those_of_the_run(
     query = {"kind": "unstable", "limit": 2}
     found = get(client, "/api/runs/nations/interesting", **query)
     assert found == [each.to_dict() for each in nations.interesting("unstable", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "names"),
+    [
+        ("user u1", "subject", ["u1"]),
+        ("User u", "subject", ["u0", "u1", "u2", "u3"]),
+        ("item m2", "object", ["m2"]),
+        ("item u1", "subject", []),
+        ("user u1", "", []),
+    ],
+)
+def test_completion_takes_the_noun_that_pages_write_before_a_name(
+    client: Client, text: str, place: str, names: list[str]
+) -> None:
+    found = get(client, "/api/runs/ratings/names", text=text, place=place)
+    assert sorted(each["name"] for each in found) == names
+
+
+def test_a_question_takes_the_noun_that_pages_write_before_a_name(
+    client: Client, ratings: whereof.Run
+) -> None:
+    found = get(client, "/api/runs/ratings/answers", subject="user u1", object="item m3")
+    assert found == ratings.predict("u1", "m3").to_dict()
+    answer = client.get("/api/runs/ratings/answers", params={"subject": "item u1"})
+    assert answer.json()["message"].startswith("unknown entity 'item u1'")
+    answer = client.get("/api/runs/ratings/answers", params={"subject": "user"})
+    assert answer.json()["message"].startswith("unknown entity 'user'")
+
+
+def test_a_name_that_starts_with_the_noun_is_that_name(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("user 5\ta\n5\tb\n5\tc\n6\ta\n")
+    settings = {"columns": "1,2", "epochs": 1, "valid_fraction": 0, "test_fraction": 0}
+    run = whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", **settings)
+    assert given_names(run, "user 5", "", "") == ("user 5", None)
+    assert given_names(run, "user 6", "", "") == ("6", None)
 
 
 def test_what_takes_long_is_refused_with_what_to_do(client: Client) -> None:

@@ -85,6 +85,27 @@ def test_both_sides_have_the_same_method(tmp_path: Path) -> None:
     assert [offer in each for each in found] == [False, True, False]
 
 
+def test_a_method_that_takes_long_is_not_preselected_and_its_page_is_linked(tmp_path: Path) -> None:
+    run = whereof.train("nations", out=tmp_path / "run", epochs=3, search=False)
+    run.explain("india", "students", "usa", method="unrolled")
+    closer = {"method": "unrolled"}
+    with serving({"nations": run}) as address, Client(base_url=address) as client:
+        form = compare(client, a=ONE | closer).text
+        quick = read_page(compare(client, a=ONE | closer, b=OTHER).text).text
+        slow = compare(client, a=ONE, b=OTHER | closer)
+        run.explain("china", "students", "usa", method="unrolled")
+        stored = read_page(compare(client, a=ONE | closer, b=OTHER).text).text
+    assert '<option value="unrolled" selected' not in form
+    assert "The sides have different methods, unrolled and rollback." in quick
+    assert slow.status_code == 400
+    assert "first open the page that computes it: china students usa" in read_page(slow.text).text
+    links = read_page(slow.text).links
+    why = "/runs/nations/why?subject=china&relation=students&object=usa&method=unrolled"
+    assert why in links
+    assert stored.count("estimate by unrolled") == 2
+    assert "different methods" not in stored
+
+
 def test_facts_against_a_prediction_are_compared_too(client: Client, nations: whereof.Run) -> None:
     text = read_page(compare(client, a=ONE, b=OTHER).text).text
     against = nations.explain("india", "students", "usa", method="rollback", opposing=True, top=1)

@@ -74,6 +74,8 @@ def test_a_result_of_retraining_is_a_table(client: Client, asked: dict[str, Any]
     job = ended(client, start(client, **asked)["id"])
     saved = client.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
     assert saved.headers["content-type"] == "text/csv; charset=utf-8"
+    name = "-".join([asked["kind"], *ASKED.values()])
+    assert saved.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
     rows, found = [*csv.DictReader(saved.text.splitlines())], job["result"]
     values = {row["standing"]: row["value"] for row in rows if row["table"] == "standings"}
     assert float(values["actual"]) == found["actual"]["probability"]
@@ -434,14 +436,14 @@ def test_events_become_progress() -> None:
         shown.append((job.progress.text, job.progress.share))
     assert shown == [
         ("at most 10 retrainings, 2 at a time, about 10.0 s", 0.0),
-        ("1 of 1 retrainings", 0.05),
-        ("50 of 100 facts, training again", 0.175),
-        ("100 of 100 facts, training again", 0.3),
-        ("50 of 100 facts, going back through training", 0.3625),
-        ("2 retrainings, 2 at a time, about 3.0 s; 1 more is stored already", 0.55),
-        ("1 of 2 retrainings", 0.6),
-        ("4 retrainings, 2 at a time, about 3.0 s", 0.65),
-        ("2 of 4 retrainings", 0.75),
+        ("1 of at most 10 retrainings", 0.05),
+        ("training again", 0.175),
+        ("training again", 0.3),
+        ("going back through training", 0.3625),
+        ("1 of at most 10 retrainings", 0.55),
+        ("2 of at most 10 retrainings", 0.6),
+        ("3 of at most 10 retrainings", 0.65),
+        ("5 of at most 10 retrainings", 0.75),
         ("1 of 5 predictions", 0.75),
     ]
     listener.emit(events.Note("a note"))

@@ -131,6 +131,15 @@ def test_recommendations_are_new_items_unless_the_known_ones_are_asked_for(
     assert ">Only new items</a>" in both
 
 
+@pytest.mark.parametrize("query", [{"subject": "india"}, {"object": "usa", "asks": "subject"}])
+def test_a_question_without_a_relation_says_what_to_fill_in(
+    client: Client, query: dict[str, str]
+) -> None:
+    answer = client.get("/runs/nations/ask", params=query)
+    assert answer.status_code == 400
+    assert "Fill in the relation: the model finds subjects and objects." in answer.text
+
+
 def test_more_answers_stop_at_the_limit(client: Client) -> None:
     query = {"subject": "india", "relation": "students"}
     page = client.get("/runs/nations/ask", params=query).text

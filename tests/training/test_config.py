@@ -41,7 +41,7 @@ BAD = [
     ("beta2", -0.5, "beta2 is -0.5; it must be 0 or more, and below 1"),
     ("epsilon", -1e-9, "epsilon is -1e-09; it must be 0 or more"),
     ("batch_size", 0, "batch_size is 0; it must be 1 or more"),
-    ("order", "random", "unknown order 'random'; choose from file, shuffle"),
+    ("order", "random", "unknown order 'random'; choose from file, shuffle, blocks"),
     ("epochs", 0, "epochs is 0; it must be 1 or more"),
     ("keep_checkpoints", -1, "keep_checkpoints is -1; it must be 0 or more"),
     ("negatives_from", "x", "unknown negatives_from 'x'; choose from objects, entities"),

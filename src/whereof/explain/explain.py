@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data.dataset import Dataset
+from whereof.data.dataset import SPLITS, Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.events import Events
@@ -531,11 +531,13 @@ def filter_facts(
 def name_prediction(scored: ScoredPrediction) -> records.NamedPrediction:
     """The prediction with names and its standing."""
     stands, names = vars(scored.standing), _names(scored.trained.dataset, scored.prediction)
+    split = int(scored.splits[scored.place])
     return records.NamedPrediction(
         **stands | names | {"labels": names["labels"] | stands["labels"]},
         asks=scored.prediction.asks,
         n_candidates=len(scored.candidates.ids),
         n_new=int(scored.new.sum()),
+        known=None if split < 0 else SPLITS[split],
     )
 
 

@@ -28,6 +28,13 @@ class NamedPrediction(Standing):
     n_candidates: int
     n_new: int
     """Number of candidates that are not known from training or validation: the rank counts them."""
+    known: str | None = None
+    """The split that contains it as a fact: train, valid or test."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether neither training nor validation contains it: only then it has a rank."""
+        return self.known not in ("train", "valid")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,8 +31,6 @@ class InterestingPrediction(NamedPrediction):
 
     reason: str
     """The kind that it was found under."""
-    known: str | None
-    """The split that contains it as a fact: train, valid or test."""
     true_answer: str
     """The answer of the held-out fact that asked the question; its label is in `labels`."""
     true_rank: int
@@ -140,12 +138,11 @@ class Shortlist:
 
     def _describe(self, scored: ScoredPrediction, true: ScoredPrediction) -> InterestingPrediction:
         """A prediction with names, beside the held-out fact with the same question."""
-        named, split = vars(name_prediction(scored)), int(scored.splits[scored.place])
+        named = vars(name_prediction(scored))
         label = self.data.entities.label(true.target)
         return InterestingPrediction(
             **named | {"labels": named["labels"] | {"true_answer": label}},
             reason="",
-            known=None if split < 0 else SPLITS[split],
             true_answer=self.data.entities.name(true.target),
             true_rank=true.standing.rank,
             true_rating=self._ratings.get(true.prediction),

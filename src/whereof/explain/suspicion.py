@@ -87,7 +87,7 @@ def _own(
     losses, scores = np.zeros(len(ids)), np.zeros(len(ids))
     n_candidates = 1 if trained.config.rated else trained.dataset.n_entities
     size = max(_CELLS // n_candidates, 1)
-    noun = "facts, without their own trace" if rolled_back else "facts scored"
+    noun = "facts scored without their own trace" if rolled_back else "facts scored"
     for start in range(0, len(ids), size):
         part = slice(start, start + size)
         losses[part], scores[part] = _own_block(trained, ids[part], known, rolled_back=rolled_back)

@@ -42,9 +42,11 @@ def audit_words(audit: Audit) -> Iterator[str]:
         yield f"The model gets {held_out.n_wrong:,} of {asked} wrong, for {some} {among} of the"
         yield f"{SPLITS[held_out.split]} set."
     if audit.n_idle:
-        yield f"{count(audit.n_idle, 'fact')} support none of them, as estimated."
+        verb = "supports" if audit.n_idle == 1 else "support"
+        said = f"{count(audit.n_idle, 'fact')} {verb} none of these predictions"
+        yield f"Estimates say that {said}."
     elif audit.n_idle == 0:
-        yield "Every fact supports some of them, as estimated."
+        yield "Estimates say that every fact supports at least one of these predictions."
     found = (
         (len(checked.copies), "copied relation"),
         (len(checked.same_entities), "group"),

@@ -1,5 +1,6 @@
 """Names, words and tables for facts, predictions and their standings."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
 from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
-from whereof.units import count, show
+from whereof.units import count, ordinal, show
 
 if TYPE_CHECKING:
     from whereof.predict.answers import Answer
@@ -32,6 +33,9 @@ _LONG = 30
 """Letters of a relation above which tables and lists shorten it."""
 _SHORT = 10
 """Letters of the last step of a relation below which the step before it is shown too."""
+
+_FILE_NAME = 100
+"""Letters of the name of a file."""
 
 Named = NamedFact | NamedPrediction
 
@@ -137,6 +141,12 @@ def fact_text(fact: Named, *, full: bool = False) -> str:
     return (", " if fact.relation is None else " ").join(texts)
 
 
+def file_name(kind: str, prediction: NamedPrediction, ending: str) -> str:
+    """A name for a file about a prediction: `explanation-india-students-usa.csv`."""
+    words = re.findall(r"[A-Za-z0-9_]+", fact_text(prediction))
+    return f"{'-'.join([kind, *words])[:_FILE_NAME]}.{ending}"
+
+
 def heading(fact: Named) -> str | list[tuple[str, str]]:
     """The places of a prediction and their labels; in two-way data, one text."""
     if fact.relation is None:
@@ -174,9 +184,13 @@ def figure(prediction: NamedPrediction) -> tuple[str, str]:
 
 
 def rank_text(prediction: NamedPrediction) -> str:
-    """The rank, and the number of answers that it counts."""
+    """The rank, and the number of answers that it counts; where a known answer would be."""
     noun = "answer" if prediction.relation is not None else place_noun(prediction, prediction.asks)
-    return f"rank {prediction.rank:,} among {count(prediction.n_new, f'new {noun}')}"
+    among = f"among {count(prediction.n_new, f'new {noun}')}"
+    if prediction.is_new:
+        return f"rank {prediction.rank:,} {among}"
+    where = SPLITS[prediction.known or ""]
+    return f"known from {where}, would be {ordinal(prediction.rank)} {among}"
 
 
 def amount_text(item: Standing) -> str:
@@ -185,7 +199,9 @@ def amount_text(item: Standing) -> str:
 
 
 def rating_text(rating: float, scale: tuple[float, float] | None, unit: str = "") -> str:
-    """A rating of the data or, in a unit, one that is predicted: `4.21 of 5`."""
+    """A rating of the data or, in a unit, one that is predicted: `4.21 of 5`, or `above 5`."""
+    if unit and scale is not None and not scale[0] <= rating <= scale[1]:
+        return f"below {scale[0]:g}" if rating < scale[0] else f"above {scale[1]:g}"
     text = show(rating, unit) if unit else f"{rating:g}"
     return text if scale is None else f"{text} of {scale[1]:g}"
 
@@ -326,7 +342,7 @@ def removal_table(
 
 
 def answers_table(result: "Verdict | Smallest") -> Table:
-    """The top answers before and after retraining, each with its rank."""
+    """The top answers before and after retraining; new ones have ranks."""
     unit, place = output_unit(result.before), result.prediction.asks
     words = Words.of(two_way=result.prediction.relation is None)
     columns = [
@@ -336,17 +352,16 @@ def answers_table(result: "Verdict | Smallest") -> Table:
         Column("actual", "actual", unit),
         Column("rank_actual", "rank", "count"),
     ]
-    rows = [
-        (
-            words.label(each.entity, each.label, place),
-            each.before,
-            each.rank_before,
-            each.actual,
-            Cell(each.rank_actual, tone="changed" * (each.rank_actual != each.rank_before)),
-        )
-        for each in result.top_answers
-    ]
+    known = None if result.prediction.is_new else name_of(result.prediction, place)
+    rows = []
+    for each in result.top_answers:
+        ranks = (None, None) if each.entity == known else (each.rank_before, each.rank_actual)
+        cell = Cell(ranks[1], tone="changed" * (ranks[0] != ranks[1]))
+        label = words.label(each.entity, each.label, place)
+        rows.append((label, each.before, ranks[0], each.actual, cell))
     note = "Both columns were measured by retraining: with all facts, and without these."
+    if known is not None:
+        note += " Ranks count new answers only; the answer without a rank is known."
     return Table("top_answers", "Top answers", columns, rows, note)
 
 

@@ -229,7 +229,7 @@ def _training(info: RunInfo) -> Iterator[Part]:
         said.append(f"{units.count(info.steps, 'step')} took {units.seconds(info.seconds)}.")
     if info.lipschitz:
         slope = units.show(info.lipschitz, "number")
-        said.append(f"The steepest slope of the score during training is {slope}.")
+        said.append(f"The largest gradient of a score during training is {slope}.")
     yield "heading", "Training", 2, "training"
     yield "paragraphs", [" ".join(said)] if said else []
     yield "charts", _curves(info)

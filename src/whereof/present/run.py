@@ -159,7 +159,7 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
         yield "weights of facts", "yes"
     if info.finished:
         yield "ended", ending(info)
-        yield "steepest slope of the score in training", units.show(info.lipschitz, "number")
+        yield "largest gradient of a score in training", units.show(info.lipschitz, "number")
 
 
 def _pairs(pairs: Any) -> Table:

@@ -68,7 +68,7 @@ def plain_sentence(
     found = [*changing, *falling, removals[-1]][0]
     unit, stays = output_unit(prediction), is_top and found.new_top == ""
     after, before = show(found.value, unit), show(original, unit)
-    of = f" of {scale[1]:g}" if rated and scale else ""
+    of = f" of {scale[1]:g}" if rated and scale and found.value <= scale[1] else ""
     values = f"{after}{of} instead of {before}" if after != before else f"{after}{of}, as before"
     values = f"a rating of {values}" if rated else values
     said = f"without {_removed_text(explanation, found)}, the model would"

@@ -317,4 +317,5 @@ def find_top_answers(
         for answer, old, new in zip(answers, before, actual, strict=True)
         if min(old["rank"], new["rank"]) <= _TOP
     ]
-    return tuple(sorted(found, key=lambda each: each.rank_actual))
+    # A known answer has the rank of the new answer below it.
+    return tuple(sorted(found, key=lambda each: (each.rank_actual, -each.actual)))

@@ -16,7 +16,7 @@ from whereof.present.pages.ask import ask_page
 from whereof.present.pages.entity import entity_page
 from whereof.server import limits
 from whereof.server.dependencies import FoundRun, Name, RunId
-from whereof.server.requests import given_names, rating_scale
+from whereof.server.requests import given_names, rating_scale, without_noun
 from whereof.server.responses import document, errors
 
 router = APIRouter()
@@ -35,9 +35,15 @@ def find_names(
     place: Place = "",
     limit: Limit = 10,
 ) -> Response:
-    """Entities or relations whose label or name contains a text, best first."""
+    """Entities or relations whose label or name contains a text, best first.
+
+    In two-way data with a place, `user 405` also finds 405 if nothing contains the whole text.
+    """
     wanted = place or None if kind == "entity" else None
-    return document([each.to_dict() for each in run.find_names(text, kind, wanted, limit)])
+    found = run.find_names(text, kind, wanted, limit)
+    if not found and wanted and (plain := without_noun(run, text, wanted)) != text:
+        found = run.find_names(plain, kind, wanted, limit)
+    return document([each.to_dict() for each in found])
 
 
 @router.get("/api/runs/{run}/answers", response_model=Answers, responses=errors(400, 404, 422))
@@ -97,6 +103,8 @@ def show_ask(
     found["scale"] = rating_scale(run)
     try:
         if subject or object:
+            if not two_way and relation in ("", "_"):
+                raise WhereofError("Fill in the relation: the model finds subjects and objects.")
             names = given_names(run, subject or "_" * (asks == "subject"), relation, object)
             new = two_way and not known and not (subject and object)
             found |= {"answers": run.predict(*names, top=top, new=new), "most": limits.ANSWERS}

@@ -14,11 +14,13 @@ from whereof.evaluate.agreement import Overlap, overlap
 from whereof.explain.explanation import Explanation, as_plain
 from whereof.explain.method import get_method
 from whereof.present.files import tables_csv
+from whereof.present.names import query_text
 from whereof.present.pages.address import WhyAddress, address
 from whereof.present.pages.compare import ComparedView, compare_file, compare_page, compare_table
 from whereof.present.pages.price import Prices
 from whereof.server import limits
 from whereof.server.dependencies import AllRuns, Name
+from whereof.server.jobs import query_labels
 from whereof.server.requests import PredictionRequest, Word, run_prices
 from whereof.server.responses import document, download, errors
 from whereof.server.runs import ServedRuns
@@ -51,6 +53,14 @@ class _Side(PredictionRequest):
     def query(self) -> dict[str, Any]:
         """The values of its Why page that are not the default ones."""
         return WhyAddress(**self.model_dump(exclude={"run"})).query()
+
+
+class _TakesLonger(WhereofError):
+    """A side by a method that takes longer than a click; its own page computes it."""
+
+    def __init__(self, message: str, title: str, address: str) -> None:
+        super().__init__(f"{message}: {title}")
+        self.message, self.link = message, (title, address)
 
 
 class ComparedSide(BaseModel):
@@ -112,14 +122,17 @@ def compare(
         names = {"subject": subject, "relation": relation, "object": object}
         other = _Side(run=run, method=method, asks=first.asks, **names)
         return RedirectResponse(_address(a, other), 303)
-    form = {"a": a, **(_Side.read(b) if b else first).model_dump()}
-    sides, error, status = [], "", 200
-    given = [first, _Side.read(b)] if b else [first]
+    other = _Side.read(b) if b else first.model_copy(update={"method": ""})
+    form = {"a": a, **other.model_dump()}
+    sides, error, link, status = [], "", None, 200
+    given = [first, other] if b else [first]
     for side in given:
         try:
             sides.append(_side(runs, side))
+        except _TakesLonger as problem:
+            error, link, status = problem.message, problem.link, 400
         except WhereofError as problem:
-            error, status = str(problem), 400
+            error, link, status = str(problem), None, 400
     if len(sides) == 2:
         sides = _by_one_method(runs, given, sides)
     both = overlap(*(side.explanation for side in sides)) if len(sides) == 2 else None
@@ -133,7 +146,9 @@ def compare(
     lacking = [side.run for side in sides if side.closer is not None]
     prices = run_prices(runs[lacking[0]]) if lacking else Prices()
     here = f"{request.url.path}?{request.url.query}"
-    page = compare_page(sides, both, [*runs], same, form, error, prices=prices, here=here)
+    page = compare_page(
+        sides, both, [*runs], same, form, error, link=link, prices=prices, here=here
+    )
     return HTMLResponse(page, status)
 
 
@@ -144,11 +159,12 @@ def _address(a: str, other: _Side) -> str:
 def _by_one_method(
     runs: ServedRuns, given: list[_Side], sides: list[ComparedView]
 ) -> list[ComparedView]:
-    """Both sides by the same method if none is given: influences of two methods differ in size."""
-    if any(side.method for side in given):
-        return sides
+    """Both sides by the same method if a side gives none: influences of two differ in size."""
     methods = dict.fromkeys(side.explanation.method for side in sides)
-    for method in methods if len(methods) > 1 else ():
+    if all(side.method for side in given) or len(methods) == 1:
+        return sides
+    asked = [side.method for side in given if side.method]
+    for method in asked or methods:
         with suppress(WhereofError):
             found = [_side(runs, side.model_copy(update={"method": method})) for side in given]
             pairs = zip(found, sides, strict=True)
@@ -165,10 +181,13 @@ def _side(runs: ServedRuns, side: _Side) -> ComparedView:
     options: dict[str, Any] = {"asks": side.asks, "method": method}
     if not run.is_ready(*names, **options):
         run.check_method(method)
-        how = "open its Why page first"
+        longer = f"{method} takes longer than a click for this prediction"
         if get_method(method).retrains:
-            how = "choose a method that does not retrain"
-        raise WhereofError(f"{method} takes longer than a click for this prediction; {how}")
+            raise WhereofError(f"{longer}; choose a method that does not retrain")
+        places = side.model_dump(include={"subject", "relation", "object"})
+        title = query_text(places, query_labels(run, places))
+        page = address(side.run, "why", **side.query())
+        raise _TakesLonger(f"{longer}; first open the page that computes it", title, page)
     found = run.explain(*names, **options, top=limits.FACTS, opposing="both")
     wanted = run.default_method
     closer = None

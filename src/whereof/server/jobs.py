@@ -20,6 +20,7 @@ from whereof.present.audit import audit_file, audit_tables
 from whereof.present.explanation import explanation_page
 from whereof.present.files import facts_csv, tables_csv
 from whereof.present.html import Site
+from whereof.present.names import file_name
 from whereof.present.pages.jobs import JobView, jobs_page
 from whereof.present.smallest import smallest_page, smallest_tables
 from whereof.present.verdict import verdict_page, verdict_tables
@@ -150,11 +151,13 @@ def download_result(job: FoundJob, format: Literal["json", "csv", "html"] = "jso
     write = _FILES.get((format, type(job.found)))
     if job.found is None:
         raise HTTPException(409, f"the job is {job.state}: it has no result")
+    about = getattr(job.found, "prediction", None)
+    name = f"{job.kind}.{format}" if about is None else file_name(job.kind, about, format)
     if format == "json":
-        return document(job.found.to_dict(), name=f"{job.kind}.json")
+        return document(job.found.to_dict(), name=name)
     if write is None:
         raise HTTPException(409, f"this result is not written as {format}; take the format json")
-    return download(write(job.found), f"{job.kind}.{format}", f"text/{format}; charset=utf-8")
+    return download(write(job.found), name, f"text/{format}; charset=utf-8")
 
 
 @router.delete("/api/jobs/{job}", response_model=JobDocument, responses=errors(404, 409, 422))

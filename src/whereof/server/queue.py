@@ -116,10 +116,15 @@ class JobEvents(events.Events):
                 plan = whole or event
                 text = plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known)
                 share = self._rounds.share(0, event.n_retrainings)
-                self._show(text if whole is None else f"at most {text}", share)
+                text = self._rounds.retrained_text or text if whole is None else f"at most {text}"
+                self._show(text, share)
             case events.Advanced(n_done, n_total, noun):
                 share = self._rounds.share(n_done, n_total, noun)
-                self._show(f"{n_done:,} of {n_total:,} {noun}", share)
+                text = self._rounds.retrained_text if noun == "retrainings" else ""
+                things, _, stage = noun.partition(", ")
+                if things in ("facts", "ratings"):  # of all epochs: more than the run has
+                    text = stage
+                self._show(text or f"{n_done:,} of {n_total:,} {noun}", share)
             case events.StageStarted(number, n_stages, title):
                 self._note(f"{number} of {n_stages}: {title}")
 

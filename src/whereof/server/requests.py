@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from whereof.api.run import Run
+from whereof.present.names import Words
 from whereof.present.pages.address import WhyAddress
 from whereof.present.pages.price import Prices
 from whereof.server import limits
@@ -82,8 +83,22 @@ class WhyRequest(MethodRequest):
 
 def given_names(run: Run, subject: str, relation: str, object_: str) -> Names:
     """The names of a request as methods of `Run` take them; an empty one is open."""
-    names = (subject, object_) if run.dataset.two_way else (subject, relation, object_)
+    names: tuple[str, ...] = (subject, relation, object_)
+    if (data := run.dataset).two_way:
+        names = tuple(
+            name if data.entities.matches(name, among) else without_noun(run, name, place) or name
+            for name, place, among in (
+                (subject, "subject", data.subjects),
+                (object_, "object", data.objects),
+            )
+        )
     return tuple(name or None for name in names)
+
+
+def without_noun(run: Run, text: str, place: str) -> str:
+    """A name without the noun that pages write before it: `user 405` is 405 in two-way data."""
+    noun, _, name = text.partition(" ")
+    return name if noun.lower() == Words.of(two_way=run.dataset.two_way).place(place) else text
 
 
 def rating_scale(run: Run) -> tuple[float, float] | None:

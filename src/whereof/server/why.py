@@ -16,6 +16,7 @@ from whereof.present.explanation import explanation_page
 from whereof.present.files import facts_csv
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Site
+from whereof.present.names import file_name
 from whereof.present.pages.address import WhyAddress
 from whereof.present.pages.jobs import JobView
 from whereof.present.pages.why import Reasons, why_page
@@ -127,7 +128,8 @@ def explanation(
     if request.format == "json":
         return document(found.to_dict())
     write, media_type = _FORMATS[request.format]
-    return download(write(found), f"explanation.{request.format}", media_type)
+    name = file_name("explanation", found.prediction, request.format)
+    return download(write(found), name, media_type)
 
 
 @router.post("/api/runs/{run}/estimate", response_model=Joint, responses=errors(400, 404, 409, 422))
@@ -208,7 +210,6 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
         "_" if prediction.asks == "subject" else None
     )
     answers = run.predict(*open_place, top=5, new=True)
-    (itself,) = run.predict(*places).answers
     if not run.dataset.two_way:
         more["true"] = run.predict(*open_place, top=_TRUE, known="test")
     methods = dict.fromkeys([_QUICK, "unrolled", run.default_method])
@@ -216,4 +217,4 @@ def _reasons(run: Run, page: WhyAddress, explanation: Explanation) -> Reasons:
     more |= {"prices": run_prices(run), "scale": rating_scale(run)}
     if more["scale"] is not None:
         more["rating"] = run.find_rating(*places)
-    return Reasons(explanation, answers, itself.known, **more)
+    return Reasons(explanation, answers, **more)

@@ -15,18 +15,24 @@ from whereof.present.pages.address import AskAddress, address, answer_query, api
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The test set has another answer, although the model is surer of these than of three "
-        "quarters of its top answers. Both answers may be right.",
+        "The model is unusually sure of these answers, but the test set has other ones. Both may "
+        "be right.",
     ),
     "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
     "top-new": (
         "Top new answers",
         "The most probable answers that are not in training or validation.",
     ),
-    "test": ("Test set", "Facts of the test set. If there is none: of validation, or of training."),
+    "test": (
+        "Test set",
+        "Facts of the test set, or of validation or training if there is no test set.",
+    ),
 }
 """Kinds of interesting predictions: their titles, and what they are."""
-_RATED = {"confident-and-wrong": "The predicted rating is far from the true one."}
+_RATED = {
+    "confident-and-wrong": "The predicted rating is far from the true one.",
+    "top-new": "The highest predicted ratings that are not in training or validation.",
+}
 """What some of them are in a run that learned ratings."""
 
 
@@ -214,7 +220,7 @@ def _about(each: Any, words: Words, scale: tuple[float, float] | None) -> str:
     rating, is_true = each.true_rating, getattr(each, each.asks) == each.true_answer
     rated = "" if rating is None else names.rating_text(rating, scale)
     true = words.label(each.true_answer, each.labels.get("true_answer"), each.asks)
-    if rated and names.is_rated(each):
-        return f"true rating {rated}" if is_true else f"held out: {true}, rated {rated}"
-    true = "the true answer" if is_true else f"true answer: {true}"
+    if names.is_rated(each):  # another item's rating says nothing about this one
+        return f"true rating {rated}" if rated and is_true else ""
+    true = "a true answer" if is_true else f"a true answer is {true}"
     return f"{true}, rank {each.true_rank:,}{f', rated {rated}' if rated else ''}"

@@ -47,12 +47,13 @@ def compare_page(
     query: Mapping[str, str],
     error: str = "",
     *,
+    link: tuple[str, str] | None = None,
     prices: Prices,
     here: str,
 ) -> str:
     """The page; with one side it asks for the other.
 
-    here: its own address.
+    here: its own address. link: title and address of the page that the error names.
 
     same: the addresses that compare it with the same prediction in other runs, by their ids.
     query: the values of the form: `a`, and the prediction of the other side.
@@ -77,6 +78,7 @@ def compare_page(
         labels=_labels(predictions, query),
         query=query,
         error=error,
+        link=link,
         offer=_offer(sides, prices, here),
         downloads=[
             (name, f"/api{here}&format={name.lower()}")
@@ -182,7 +184,12 @@ def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]
     """How far both are made of the same facts."""
     first = [{_key(fact) for fact in _strongest(side)[:_SHOWN]} for side in sides]
     n_both, n_listed = len(first[0] & first[1]), min(map(len, first))
-    noun = _noun(sides)
+    noun, methods = _noun(sides), [side.explanation.method for side in sides]
+    if methods[0] != methods[1]:
+        yield (
+            f"The sides have different methods, {methods[0]} and {methods[1]}. So compare the "
+            f"order of their {noun}s, not the sizes."
+        )
     yield f"Of the {n_listed} strongest {noun}s of each side, {n_both} are the same."
     if overlap.rank_agreement is None:
         yield f"Too few {noun}s matter for both to compare their influences."

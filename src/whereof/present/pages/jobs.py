@@ -13,7 +13,7 @@ from whereof.present.smallest import smallest_words
 from whereof.present.verdict import claim_words, verdict_words
 from whereof.retrain.smallest import Smallest
 from whereof.retrain.verify import Verdict
-from whereof.units import show, typographic
+from whereof.units import ordinal, show, typographic
 
 _TITLES = {
     "explain": "Explanation",
@@ -209,28 +209,33 @@ class RetrainedResult:
                 "value": typographic(names.amount_text(each)),
                 "share": None if names.is_rated(each) or not most else each.value / most,
                 "tone": tone,
-                "rank": f"{each.rank:,}" if each.rank else "",
+                "rank": self._rank(each.rank) if each.rank else "",
                 "top": each.top_label,
                 "changes": each.top_answer not in ("", result.before.top_answer),
             }
+
+    def _rank(self, rank: int) -> str:
+        """The rank; for a known answer, which has none, where it would be."""
+        return f"{rank:,}" if self.result.prediction.is_new else f"would be {ordinal(rank)}"
 
     @property
     def answers(self) -> Iterator[dict[str, Any]]:
         """The top answers before and after retraining: texts, and shares of the largest value."""
         result, place = self.result, self.result.prediction.asks
         own, unit = names.name_of(result.prediction, place), names.output_unit(result.before)
-        found = result.top_answers
+        found, is_new = result.top_answers, result.prediction.is_new
         most = max((value for each in found for value in (each.before, each.actual)), default=0.0)
         for each in found:
+            is_ranked = is_new or each.entity != own
             yield {
                 "label": self.words.label(each.entity, each.label, place),
                 "own": each.entity == own,
-                "moved": each.rank_actual != each.rank_before,
+                "moved": is_ranked and each.rank_actual != each.rank_before,
                 "cells": [
                     (
                         typographic(show(value, unit)),
                         None if unit == "rating" or not most else value / most,
-                        f"{rank:,}",
+                        f"{rank:,}." if is_ranked else "known",
                         tone,
                     )
                     for value, rank, tone in (

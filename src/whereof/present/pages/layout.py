@@ -36,13 +36,15 @@ def graph_legend(layout: Mapping[str, Any], words: Words) -> list[tuple[str, str
     """Kinds and names of what the graph shows."""
     edges, kinds = layout["edges"], {node["kind"] for node in layout["nodes"]}
     signs = {edge["sign"] for edge in edges}
-    listed = all(edge.get("listed", True) for edge in edges)
+    unlisted = {edge["sign"] for edge in edges if not edge.get("listed", True)}
     grounds = ground_names(two_way=words.two_way)
     every = [
         ("predicted", "predicted", True),
         ("supports", "supports", "supports" in signs),
         ("opposes", "opposes", "opposes" in signs),
-        ("pale", "not in the list", not listed),
+        ("pale supports", "supports, not in the list", "supports" in unlisted),
+        ("pale opposes", "opposes, not in the list", "opposes" in unlisted),
+        ("pale", "not in the list", bool(unlisted - {"supports", "opposes"})),
         ("ground band", grounds["between"], "band" in kinds),
         ("ground third", grounds["third"], "third" in kinds),
         ("ground other", grounds["other"], "other" in kinds),

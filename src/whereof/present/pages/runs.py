@@ -8,15 +8,15 @@ from whereof.present.pages.address import address
 from whereof.units import show
 
 _METRICS = {
-    "mrr": "MRR",
-    "hits@10": "Hits@10",
-    "rmse": "RMSE",
-    "mae": "MAE",
-    "ndcg@10": "NDCG@10",
-    "recall@10": "Recall@10",
+    "mrr": ("MRR", "percent"),
+    "hits@10": ("Hits@10", "percent"),
+    "rmse": ("RMSE", "score"),
+    "mae": ("MAE", "score"),
+    "ndcg@10": ("NDCG@10", "percent"),
+    "recall@10": ("Recall@10", "percent"),
 }
 _MOST = 2
-"""Metrics that tell a run from others, and how many of them a card shows."""
+"""Metrics that tell a run from others, with their units, and how many of them a card shows."""
 
 
 def runs_page(runs: Mapping[str, Mapping[str, Any]]) -> str:
@@ -40,7 +40,9 @@ def _quality(metrics: Mapping[str, Any]) -> str:
     split = next((each for each in ("test", "valid") if metrics.get(each)), "")
     found = metrics.get(split, {})
     shown = [
-        f"{title} {show(found[name], 'score')}" for name, title in _METRICS.items() if name in found
+        f"{title} {show(found[name], unit)}"
+        for name, (title, unit) in _METRICS.items()
+        if name in found
     ]
     where = {"test": "the test set", "valid": "the validation set"}.get(split)
     return f"{', '.join(shown[:_MOST])} on {where}" if shown else ""

@@ -41,8 +41,6 @@ class Reasons:
     """With the facts of both signs if both were asked for, and with its graph."""
     answers: Answers
     """The top new answers to the same query."""
-    known: str | None = None
-    """Where the prediction is known from: train, valid or test."""
     true: Answers | None = None
     """Answers of the test set to the same query."""
     left_out: Sequence[ExplainedFact] = ()
@@ -182,9 +180,9 @@ def _sentence(found: Reasons, words: Words) -> str:
 
 
 def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
-    prediction, answers = found.explanation.prediction, found.answers
+    prediction, answers = found.explanation.prediction, _with_known(found)
     own = names.name_of(prediction, prediction.asks)
-    others, most = [], largest(answers)
+    known, others, most = SPLITS.get(prediction.known or "", ""), [], largest(answers)
     for each in answers.answers:
         others.append(
             {
@@ -201,13 +199,26 @@ def _standing(site: Site, found: Reasons, words: Words) -> dict[str, Any]:
         "value": names.value_text(prediction, found.scale),
         "rating": "" if found.rating is None else names.rating_text(found.rating, found.scale),
         "is_top": prediction.top_answer == own,
-        "true_in": SPLITS.get(found.known or "", ""),
+        "true_in": known,
         "rank": names.rank_text(prediction),
-        "known": "" if any(each["own"] for each in others) else SPLITS.get(found.known or "", ""),
+        "known": "" if any(each["own"] for each in others) or not prediction.is_new else known,
         "scale": _scale_text(found),
         "others": others,
         "true": list(_true(site, found, words)),
+        "also": "also " * (prediction.known is not None),
     }
+
+
+def _with_known(found: Reasons) -> Answers:
+    """The top answers; a known answer that the page is about stands where it would be."""
+    mine, answers = found.explanation.prediction, found.answers
+    if mine.is_new or mine.rank > len(answers.answers):
+        return answers
+    name, label = names.name_of(mine, mine.asks), names.label_of(mine, mine.asks)
+    own = Answer(name, label, mine.probability, mine.score or 0.0, mine.rank, mine.known)
+    every = [*answers.answers]
+    every.insert(mine.rank - 1, own)
+    return replace(answers, answers=tuple(every))
 
 
 def _scale_text(found: Reasons) -> str:
@@ -223,16 +234,17 @@ def _why(site: Site, answers: Answers, answer: Answer) -> str:
 
 
 def _true(site: Site, found: Reasons, words: Words) -> Iterator[dict[str, str]]:
-    """What the test set says instead."""
+    """What the test set says instead, or also if the prediction is itself in the data."""
     prediction, answers = found.explanation.prediction, found.true
     own = names.name_of(prediction, prediction.asks)
     others = [] if answers is None else [each for each in answers.answers if each.entity != own]
+    is_guess = prediction.known is None
     for each in others[:_MOST_TRUE]:
         label = words.label(each.entity, each.label, prediction.asks)
         yield {
             "label": label,
             "stands": f"{show(each.probability, 'percent')}, rank {each.rank:,}",
-            "asks": f"Why {'not ' * (each.rank > prediction.rank)}{label}?",
+            "asks": f"Why {'not ' * (is_guess and each.rank > prediction.rank)}{label}?",
             "why": _why(site, answers, each) if answers is not None else "",
         }
 
@@ -246,7 +258,7 @@ def _trust(explanation: Explanation, proof: RetrainedResult | None) -> Iterator[
         yield f"These numbers are estimates by {method}: no retraining has confirmed them."
     else:
         searched = isinstance(proof.result, Smallest) and proof.result.method == method
-        same = ", the method of the search" * searched
+        same = ", which also chose the facts to try" * searched
         yield (
             "The result below was measured by retraining. All other numbers are estimates by "
             f"{method}{same}."
@@ -331,7 +343,10 @@ def _task(page: WhyAddress, kind: str, method: str) -> dict[str, Any]:
     return task
 
 
-def _downloads(site: Site, here: WhyAddress, explanation: Explanation) -> list[tuple[str, str]]:
+def _downloads(
+    site: Site, here: WhyAddress, explanation: Explanation
+) -> list[tuple[str, str, str]]:
+    """Format, address and name of each file."""
     query = {
         **{name: getattr(here, name) for name in ("subject", "relation", "object", "of", "top")},
         "method": explanation.method,
@@ -341,7 +356,11 @@ def _downloads(site: Site, here: WhyAddress, explanation: Explanation) -> list[t
     }
     formats = {"JSON": {}, "CSV": {}, "SVG": {"graph": "true"}, "HTML": {"graph": "true"}}
     return [
-        (name, api_address(site.run, "explanation", **query, format=name.lower(), **more))
+        (
+            name,
+            api_address(site.run, "explanation", **query, format=name.lower(), **more),
+            names.file_name("explanation", explanation.prediction, name.lower()),
+        )
         for name, more in formats.items()
     ]
 
@@ -372,6 +391,7 @@ def _view(site: Site, here: WhyAddress, found: Reasons, words: Words) -> dict[st
         "rated": names.is_rated(prediction),
         "noun": names.output_noun(prediction),
         "fact": words.fact,
+        "picture": names.file_name("explanation", prediction, "png"),
         "check": check,
         "smallest": smallest,
         "measure": MEASURE,

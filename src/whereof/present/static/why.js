@@ -250,7 +250,7 @@ const ACTIONS = {
   "[data-check]": () => start("Check by retraining", { ...view.check, facts: removed() }),
   "[data-smallest]": () => start("Smallest set", view.smallest),
   "[data-measure]": () => start("Reliability", view.measure),
-  "[data-png]": () => make("a", { href: graph.png(), download: "explanation.png" }).click(),
+  "[data-png]": () => make("a", { href: graph.png(), download: view.picture }).click(),
 };
 main.addEventListener("click", (event) => {
   for (const [selector, act] of Object.entries(ACTIONS)) {
