@@ -4,19 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from whereof.present.html import Site, render
+from whereof.present.metrics import metric_column
 from whereof.present.pages.address import address
 from whereof.units import show
 
-_METRICS = {
-    "mrr": ("MRR", "percent"),
-    "hits@10": ("Hits@10", "percent"),
-    "rmse": ("RMSE", "score"),
-    "mae": ("MAE", "score"),
-    "ndcg@10": ("NDCG@10", "percent"),
-    "recall@10": ("Recall@10", "percent"),
-}
+_METRICS = ("mrr", "hits@10", "rmse", "mae", "ndcg@10", "recall@10")
 _MOST = 2
-"""Metrics that tell a run from others, with their units, and how many of them a card shows."""
+"""Metrics that tell a run from others, and how many of them a card shows."""
 
 
 def runs_page(runs: Mapping[str, Mapping[str, Any]]) -> str:
@@ -39,10 +33,7 @@ def _quality(metrics: Mapping[str, Any]) -> str:
     """The first metrics of a run, on its test set if it has one."""
     split = next((each for each in ("test", "valid") if metrics.get(each)), "")
     found = metrics.get(split, {})
-    shown = [
-        f"{title} {show(found[name], unit)}"
-        for name, (title, unit) in _METRICS.items()
-        if name in found
-    ]
+    columns = [metric_column(name) for name in _METRICS if name in found]
+    shown = [f"{it.title} {show(found[it.name], it.unit)}" for it in columns]
     where = {"test": "the test set", "valid": "the validation set"}.get(split)
     return f"{', '.join(shown[:_MOST])} on {where}" if shown else ""
