@@ -244,7 +244,7 @@ def test_crafted_arrays_of_a_method_are_computed_again(
     for file in run.glob("prepared/*.npz"):
         arrays = store._read(file.stem)
         assert arrays is not None
-        store._write(file.stem, craft(arrays) if "changes" in arrays else {"scale": np.array("x")})
+        store.put(file.stem, craft(arrays) if "changes" in arrays else {"scale": np.array("x")})
     found = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
     assert found | {"seconds": 0} == wanted | {"seconds": 0}
 

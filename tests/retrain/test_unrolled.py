@@ -1,5 +1,6 @@
 """Method unrolled: its numbers are close to those of retraining where training is steady."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 import whereof
+from whereof.errors import Interrupted
 from whereof.evaluate.statistics import spearman
+from whereof.events import Advanced, Event, Events
 from whereof.explain.explain import find_scored
 from whereof.explain.method import Aim, Context, Sets, get_method, prepare, standings_without
 from whereof.explain.options import ExplainOptions
@@ -58,6 +61,71 @@ def test_a_second_question_reads_what_was_swept(run: whereof.Run) -> None:
     stored = {file: file.stat().st_mtime_ns for file in (run.path / "prepared").iterdir()}
     assert again.explain(*asked, method="unrolled").facts == first.facts
     assert stored == {file: file.stat().st_mtime_ns for file in (run.path / "prepared").iterdir()}
+
+
+class Stopping(Events):
+    """Asks to stop after some steps of the way back."""
+
+    def __init__(self, after: int | None) -> None:
+        self.after, self.told = after, list[int]()
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Advanced) and "going back" in event.noun:
+            self.told.append(event.n_done)
+
+    def should_stop(self) -> bool:
+        return self.after is not None and len(self.told) >= self.after
+
+
+@pytest.mark.parametrize("memory", [0.001, 1.0], ids=["rounds", "together"])
+def test_an_interrupted_sweep_goes_on(
+    run: whereof.Run, memory: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("whereof.training.timeline._BLOCK", 300)
+    answers = ("usa", "uk", "china", "israel", "india")
+    asked = [
+        find_scored(run._trained, ("egypt", "embassy", it), ExplainOptions()) for it in answers
+    ]
+    predictions = [each.prediction for each in asked]
+    method, context = get_method("unrolled"), Context(Aim("probability"), sweep_memory=memory)
+    found, steps = [], []
+    for name, stops in (("straight", []), ("stopped", [3, 2, 4])):
+        copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / name))
+        kept, n_done = copy.path / "prepared" / "unrolled-part.npz", 0
+        for after in stops:
+            events = Stopping(after)
+            with pytest.raises(Interrupted, match="the same question goes on from here"):
+                prepare(method, copy._trained, predictions, context, events)
+            assert kept.is_file()
+            assert n_done < events.told[-1]
+            n_done = events.told[-1]
+        events = Stopping(None)
+        found.append(prepare(method, copy._trained, predictions, context, events))
+        assert not kept.exists()
+        steps.append(len(events.told))
+    straight, stopped = found
+    assert steps[1] < steps[0] - 3
+    for prediction in predictions:
+        for key, array in straight[prediction].items():
+            assert np.array_equal(array, stopped[prediction][key])
+
+
+def test_a_sweep_leaves_what_another_kept(
+    run: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run"))
+    method, context = get_method("unrolled"), Context(Aim("probability"))
+    one, other = (
+        find_scored(copy._trained, ("cuba", "embassy", it), ExplainOptions()).prediction
+        for it in ("usa", "uk")
+    )
+    monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
+    with pytest.raises(Interrupted):
+        prepare(method, copy._trained, [one], context, Stopping(1))
+    kept = (copy.path / "prepared" / "unrolled-part.npz").read_bytes()
+    prepare(method, copy._trained, [other], context)
+    assert (copy.path / "prepared" / "unrolled-part.npz").read_bytes() == kept
 
 
 def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:

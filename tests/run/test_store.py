@@ -97,5 +97,5 @@ def test_no_damage_of_a_file_becomes_an_array(tmp_path: Path) -> None:
 )
 def test_arrays_that_do_not_fit_are_computed_again(tmp_path: Path, array: Any) -> None:
     for arrays in ({"a": array}, {"b": np.ones(3)}, {"a": np.ones(3), "b": array}):
-        Store(tmp_path)._write("one", arrays)
+        Store(tmp_path).put("one", arrays)
         assert Store(tmp_path).get("one", ones, FITS)["a"].tolist() == [1, 1, 1]

@@ -12,7 +12,7 @@ from training.helpers import N_FACTS, make_problem, make_trainer
 from whereof.models import MODELS
 from whereof.training._sweep_kernels import _reach
 from whereof.training.problem import Problem
-from whereof.training.sweep import Adjoint, Sweep
+from whereof.training.sweep import Adjoint, Kept, Sweep
 from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
 
@@ -146,6 +146,40 @@ def test_little_memory_gives_the_same_bits(memory: int, monkeypatch: pytest.Monk
     wanted, _ = Sweep(problem, n_facts).run(adjoint)
     found, _ = Sweep(problem, n_facts, memory=memory).run(adjoint)
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam", "adam-lazy"])
+def test_a_sweep_goes_on_from_any_kept_state(optimizer: str) -> None:
+    """To the same bits, also with another number of threads, and after several interruptions."""
+    problem = make_problem(optimizer=optimizer, inverse=True)
+    adjoint, n_facts = make_adjoint(problem), N_FACTS * problem.config.epochs
+    kept: list[Kept] = []
+    whole = Sweep(problem, n_facts, memory=1)
+    wanted, rows = whole.run(adjoint, lambda n, keep: kept.append(keep()))
+    assert len(kept) == n_facts
+    for at in (0, n_facts // 2, n_facts - 1):
+        told: list[int] = []
+        again = replace(whole, threads=2, memory=30_000)
+        found, replayed = again.run(adjoint, lambda n, keep, told=told: told.append(n), kept[at])
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(replayed.entity_rows, rows.entity_rows)
+        assert sum(told) == n_facts - 1 - at
+
+
+def test_a_state_of_another_sweep_is_not_used() -> None:
+    problem = make_problem(optimizer="adagrad", accumulator=0.1)
+    kept: list[Kept] = []
+    sweep = Sweep(problem, N_FACTS)
+    wanted, _ = sweep.run(make_adjoint(problem), lambda n, keep: kept.append(keep()))
+    damaged = [
+        {**kept[-1], "influence": kept[-1]["influence"][:, :1]},
+        {**kept[-1], "entities": kept[-1]["entities"].astype(np.float16)},
+        {**kept[-1], "n_done": np.array(N_FACTS + 1)},
+        {name: array for name, array in kept[-1].items() if name != "totals"},
+    ]
+    for state in damaged:
+        found, _ = sweep.run(make_adjoint(problem), kept=state)
+        assert np.array_equal(found, wanted)
 
 
 def test_a_sweep_over_the_last_part_credits_its_steps_only() -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -365,8 +364,8 @@ def like(**kinds: tuple[tuple[int, ...], str]) -> Fits:
 
 _LOOK_SECONDS = 0.1
 """How often someone who waits asks whether to stop."""
-_SEAL = 32
-"""The bytes of a SHA-256 checksum."""
+_SEAL, _PART = 32, 1 << 20
+"""The bytes of a SHA-256 checksum, and of what is read at a time for it."""
 
 
 class Store:
@@ -413,7 +412,7 @@ class Store:
                 missing = [at for at, key in enumerate(keys) if found[key] is None]
                 for at, arrays in zip(missing, make(missing) if missing else (), strict=True):
                     found[keys[at]] = arrays
-                    self._write(keys[at], arrays)
+                    self.put(keys[at], arrays)
         known = {key: arrays for key, arrays in found.items() if arrays is not None}
         self._last = known
         return [known[key] for key in keys]
@@ -456,20 +455,36 @@ class Store:
         """The arrays in the file of a key; None if it is missing, truncated or altered."""
         path = self._path(key)
         # A damaged file can raise nearly anything.
-        with contextlib.suppress(Exception):
-            content = memoryview(path.read_bytes() if path else b"")
-            content, checksum = content[:-_SEAL], content[-_SEAL:]
-            if checksum == hashlib.sha256(content).digest():
-                with np.load(io.BytesIO(content)) as file:
-                    return dict(file)
+        with contextlib.suppress(Exception), path.open("rb") as file:  # type: ignore[union-attr]
+            size = file.seek(-_SEAL, os.SEEK_END)
+            if file.read() == _digest(file, size):
+                file.seek(0)
+                with np.load(file) as found:  # reads over the checksum
+                    return dict(found)
         return None
 
-    def _write(self, key: str, arrays: Arrays) -> None:
+    def put(self, key: str, arrays: Arrays) -> bool:
+        """Store the arrays of a key; False if the run has no folder, or it cannot be written."""
         if (path := self._path(key)) is None:
-            return
-        # A folder that cannot be written keeps nothing.
-        with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("wb") as file:
-            content = io.BytesIO()
-            np.savez(content, **dict(arrays))  # type: ignore[arg-type]
-            file.write(content.getbuffer())
-            file.write(hashlib.sha256(content.getbuffer()).digest())  # np.load reads over it
+            return False
+        with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("w+b") as file:
+            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+            file.write(_digest(file, file.seek(0, os.SEEK_END)))
+            return True
+        return False
+
+    def remove(self, key: str) -> None:
+        """Forget the arrays of a key."""
+        self._last.pop(key, None)
+        if path := self._path(key):
+            remove(path)
+
+
+def _digest(file: IO[bytes], size: int) -> bytes:
+    """The checksum of the first bytes of a file; its position is then after them."""
+    found = hashlib.sha256()
+    file.seek(0)
+    while part := file.read(min(size, _PART)):
+        found.update(part)
+        size -= len(part)
+    return found.digest()

@@ -6,7 +6,7 @@ segments, and each is replayed with a log of the rows before every update.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +22,11 @@ from whereof.training.results import Parameters
 from whereof.training.tables import N_TAILS, Ledgers, RowTable, Side, allocate_log, allocate_work
 from whereof.training.trainer import Trainer
 from whereof.types import Numbers, Rows
+
+Kept = Mapping[str, NDArray[Any]]
+"""The state of a sweep on its way, to continue from; see `Sweep.run`."""
+Advanced = Callable[[int, Callable[[], Kept]], None]
+"""Called with the facts swept since the last call, and a function that copies the state."""
 
 _PHASE_REACH = 1e-5
 _CACHE = 16 << 20
@@ -63,29 +68,69 @@ class Sweep:
     threads: int = 1
 
     def run(
-        self, final: Adjoint, advanced: Callable[[int], None] = lambda n_facts: None
+        self,
+        final: Adjoint,
+        advanced: Advanced = lambda n_facts, keep: None,
+        kept: Kept | None = None,
     ) -> tuple[Numbers, Parameters]:
         """(n_predictions, n_facts) the influence of every fact, and the rows at the end of replay.
 
-        advanced: called with the number of facts of every segment that was swept.
+        advanced: called after every segment. kept: what its function copied in a sweep of the same
+        predictions, which goes on from there.
         """
         n_predictions, replayed = len(final.entities), _LoggedTrainer(self)
         shares = np.array_split(np.arange(n_predictions), min(self.threads, n_predictions))
         hands = [_Hand(self, replayed, final, slice(it[0], it[-1] + 1)) for it in shares]
-        trained = list[Parameters]()
+        trained, n_done = list[Parameters](), 0
+
+        def keep() -> Kept:
+            arrays = [hand.arrays for hand in hands]
+            state = {
+                name: np.concatenate([it[name] for it in arrays], axis=1) for name in arrays[0]
+            }
+            return state | as_kept(trained[0] if trained else replayed.parameters(), n_done)
+
+        if kept is not None and can_continue(kept, keep(), self.n_trained):
+            trained, n_done = [rows_in(kept)], int(kept["n_done"])
+            for hand in hands:
+                hand.restore(kept)
+
         with ThreadPoolExecutor(len(hands)) as pool:
 
             def sweep(n_facts: int) -> None:
+                nonlocal n_done
                 replayed.log_segment(n_facts)
                 if not trained:
                     trained.append(replayed.parameters())
                     list(pool.map(_Hand.settle, hands))
                 list(pool.map(_Hand.sweep, hands))
-                advanced(n_facts)
+                n_done += n_facts
+                advanced(n_facts, keep)
 
-            go_back(replayed, self.n_swept, sweep)
+            go_back(replayed, self.n_swept, sweep, n_done)
         influence = np.concatenate([hand.influence for hand in hands], axis=1)
         return np.ascontiguousarray(influence.T), trained[0]
+
+
+def as_kept(trained: Parameters, n_done: int) -> dict[str, NDArray[Any]]:
+    """The part of a state that all predictions share: rows at the end, and facts swept."""
+    rows = {"entity_rows": trained.entity_rows, "relation_rows": trained.relation_rows}
+    return {**rows, "n_done": np.array(n_done)}
+
+
+def can_continue(kept: Kept, first: Kept, n_trained: int) -> bool:
+    """Whether a state has what the first state of a sweep has, and is on the way."""
+    alike = (
+        (it.shape, it.dtype) == (kept[name].shape, kept[name].dtype)
+        for name, it in first.items()
+        if name in kept
+    )
+    return first.keys() <= kept.keys() and all(alike) and 0 < int(kept["n_done"]) <= n_trained
+
+
+def rows_in(kept: Kept) -> Parameters:
+    """The rows at the end of replay, in a state."""
+    return Parameters(kept["entity_rows"], kept["relation_rows"])
 
 
 class Replay(Protocol):
@@ -107,10 +152,13 @@ class Replay(Protocol):
         """Continue from a kept state."""
 
 
-def go_back(replayed: Replay, n_swept: int | None, sweep: Callable[[int], None]) -> None:
+def go_back(
+    replayed: Replay, n_swept: int | None, sweep: Callable[[int], None], n_done: int = 0
+) -> None:
     """Call `sweep` with the facts of each segment, the last one first, at the state before it.
 
-    n_swept: facts to sweep over at least, from the end of training; None for all.
+    n_swept: facts to sweep over at least, from the end of training; None for all. n_done: how many
+    of them were swept before.
     """
     segments = replayed.segments()
     first = 0 if n_swept is None else len(segments)
@@ -135,7 +183,14 @@ def go_back(replayed: Replay, n_swept: int | None, sweep: Callable[[int], None])
             replayed.restore(kept.pop())
             back(group)
 
-    back(segments[first:])
+    left = segments[first:]
+    while n_done > 0:
+        n_facts = left.pop()
+        if n_facts > n_done:
+            left.append(n_facts - n_done)
+        n_done -= n_facts
+    if left:
+        back(left)
 
 
 class _LoggedTrainer(Trainer):
@@ -215,8 +270,18 @@ class _Hand:
             _state_adjoint(rows[share], width, real)
             for rows, width in zip((final.entities, final.relations), widths, strict=True)
         )
-        counts, drifts = np.zeros((2, n_predictions))
-        self._adjoint = entities, relations, counts, drifts
+        totals = np.zeros((2, n_predictions))
+        self._adjoint = entities, relations, *totals
+        self._share, at = share, self._scratch
+        pending = {"pending": at.entities.pending, "pending_relations": at.relations.pending}
+        of_rows = {"entities": entities, "relations": relations, **pending}
+        self.arrays = {**of_rows, "totals": totals, "influence": self.influence}
+        """The state of the sweep: (n, n_predictions, ...) each."""
+
+    def restore(self, kept: Kept) -> None:
+        """Go on from a state of all predictions."""
+        for name, array in self.arrays.items():
+            array[...] = kept[name][:, self._share]
 
     def settle(self) -> None:
         """Start from the rows as training left them: some drift until they are read."""

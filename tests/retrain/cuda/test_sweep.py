@@ -20,7 +20,7 @@ from whereof.models import MODELS
 from whereof.retrain.cuda.card import Card
 from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.training.problem import Problem
-from whereof.training.sweep import Adjoint, Sweep
+from whereof.training.sweep import Adjoint, Kept, Sweep
 
 OPTIMIZERS = (
     {"optimizer": "sgd"},
@@ -113,7 +113,7 @@ def test_little_memory_gives_the_same_bits(
     monkeypatch.setattr("whereof.retrain.cuda.sweep._STRETCH", 3)
     told: list[int] = []
     sweep = CudaSweep(problem, n_facts, slopes=slopes, memory=memory, card=card)
-    found, replayed = sweep.run(adjoint, told.append)
+    found, replayed = sweep.run(adjoint, lambda n, keep: told.append(n))
     assert np.array_equal(found, wanted)
     assert np.array_equal(replayed.entity_rows, rows.entity_rows)
     assert sum(told) == n_facts
@@ -129,9 +129,30 @@ def test_predictions_that_do_not_fit_are_swept_in_turn(cpu_card: MakeCard) -> No
     )
     told: list[int] = []
     sweep = CudaSweep(problem, n_facts, memory=1, card=cpu_card(free=1 << 15))
-    found, _ = sweep.run(many, told.append)
+    found, _ = sweep.run(many, lambda n, keep: told.append(n))
     assert np.array_equal(found, np.repeat(wanted, 20, axis=0))
     assert sum(told) > n_facts
+
+
+def test_a_sweep_goes_on_from_any_kept_state(
+    cpu_card: MakeCard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the same bits, within a segment too, and where predictions are swept in turn."""
+    monkeypatch.setattr("whereof.retrain.cuda.sweep._STRETCH", 3)
+    problem, n_facts = small_problem(), 3 * N_FACTS
+    adjoint, slopes = make_adjoint(problem), make_slopes(problem)
+    many = Adjoint(np.repeat(adjoint.entities, 9, axis=0), np.repeat(adjoint.relations, 9, axis=0))
+    sweep = CudaSweep(problem, n_facts, slopes=slopes, memory=1, card=cpu_card(free=1 << 15))
+    kept: list[Kept] = []
+    wanted, rows = sweep.run(many, lambda n, keep: kept.append(keep()))
+    assert len(kept[-1]["found"]) > 0
+    for at in (0, len(kept) // 2, len(kept) - 1):
+        told: list[int] = []
+        again = CudaSweep(problem, n_facts, slopes=slopes, card=cpu_card())
+        found, replayed = again.run(many, lambda n, keep, told=told: told.append(n), kept[at])
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(replayed.entity_rows, rows.entity_rows)
+        assert (sum(told) > 0) == (at < len(kept) - 1)
 
 
 def test_a_sweep_over_the_last_part_credits_its_steps_only(card: Card) -> None:

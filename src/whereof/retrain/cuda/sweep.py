@@ -1,6 +1,6 @@
 """The sweep on a GPU: training backwards for many predictions, one block of threads each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,16 @@ from whereof.retrain.cuda.memory import chunk_size
 from whereof.retrain.cuda.source import make_sweep_source
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.training.sweep import Adjoint, difference_of, go_back
+from whereof.training.sweep import (
+    Adjoint,
+    Advanced,
+    Kept,
+    as_kept,
+    can_continue,
+    difference_of,
+    go_back,
+    rows_in,
+)
 from whereof.types import Numbers
 
 _STATE = ("entities", "relations", "counts")
@@ -47,40 +56,62 @@ class CudaSweep:
     card: Card | None = None
 
     def run(
-        self, final: Adjoint, advanced: Callable[[int], None] = lambda n_facts: None
+        self,
+        final: Adjoint,
+        advanced: Advanced = lambda n_facts, keep: None,
+        kept: Kept | None = None,
     ) -> tuple[Numbers, Parameters]:
         """(n_predictions, n_facts) the influence of every fact, and the rows at the end of replay.
 
-        advanced: called with the number of facts that were swept, many times. Predictions that do
-        not fit into memory together are swept in turn; then all facts are counted in each turn.
+        advanced: called many times. Predictions that do not fit into memory together are swept in
+        turn; then all facts are counted in each turn. kept: see `Sweep.run`.
         """
         card = self.card or open_card("device cuda")
         check_sweep(self.problem, card)
         try:
-            return self._run(card, final, advanced)
+            return self._run(card, final, advanced, kept)
         except card.memory_error:
             raise unfit("the GPU has no room for a sweep; free its memory") from None
 
     def _run(
-        self, card: Card, final: Adjoint, advanced: Callable[[int], None]
+        self, card: Card, final: Adjoint, advanced: Advanced, kept: Kept | None
     ) -> tuple[Numbers, Parameters]:
         memory = card.free_bytes() // 2 if self.memory is None else self.memory
         replayed = _Replay(card, self, memory)
-        found, trained = [], list[Parameters]()
-        for share in replayed.shares(len(final.entities)):
-            back = _Back(self, replayed, Adjoint(final.entities[share], final.relations[share]))
+        size, trained = replayed.at_once(), list[Parameters]()
+        found = np.zeros((0, len(self.problem.facts)))
+        if kept is not None:
+            found = kept["found"]
 
-            def sweep(n_facts: int, back: _Back = back) -> None:
+        def sweep_share(kept: Kept | None) -> Numbers:
+            share = slice(len(found), len(found) + (size if kept is None else len(kept["adjoint"])))
+            back = _Back(self, replayed, Adjoint(final.entities[share], final.relations[share]))
+            n_done = 0
+
+            def keep() -> Kept:
+                rows = trained[0] if trained else replayed.fleet.rows(0)
+                return {**back.state(), "found": found, **as_kept(rows, n_done)}
+
+            if kept is not None and can_continue(kept, keep(), self.n_trained):
+                trained[:], n_done = [rows_in(kept)], int(kept["n_done"])
+                back.restore(kept)
+
+            def sweep(n_facts: int) -> None:
+                nonlocal n_done
                 replayed.log_segment(n_facts)
                 if not trained:
                     trained.append(replayed.fleet.rows(0))
                 for n in back.sweep():
-                    advanced(n)
+                    n_done += n
+                    advanced(n, keep)
 
             replayed.rewind()
-            go_back(replayed, self.n_swept, sweep)
-            found.append(back.influence())
-        return np.concatenate(found), trained[0]
+            go_back(replayed, self.n_swept, sweep, n_done)
+            return back.influence()
+
+        while len(found) < len(final.entities):
+            found, kept = np.concatenate([found, sweep_share(kept)]), None
+        return found, trained[0]
 
 
 def _swept(problem: Problem) -> Problem:
@@ -113,14 +144,12 @@ class _Replay:
         self._start, self.logged = self.keep(), range(0)
         """The positions of the logged facts, in their chunk."""
 
-    def shares(self, n_predictions: int) -> Iterator[slice]:
-        """Predictions that fit into memory together."""
+    def at_once(self) -> int:
+        """The number of predictions that fit into memory together."""
         sizes, problem, card = self.sizes, self._problem, self.fleet.card
         numbers = problem.n_entities * sizes.state + problem.n_relation_rows * sizes.relation_state
         each = (numbers + sizes.most) * sizes.item + 8 * len(problem.facts)
-        size = min(max(card.free_bytes() * 9 // 10 // each, 1), n_predictions)
-        for first in range(0, n_predictions, size):
-            yield slice(first, min(first + size, n_predictions))
+        return int(max(card.free_bytes() * 9 // 10 // each, 1))
 
     def segments(self) -> list[int]:
         """The facts of each segment of training, in order; a segment is within one chunk."""
@@ -214,6 +243,15 @@ class _Back:
             start = max(stop - _STRETCH, logged.start)
             launch("sweep", self._n, start, stop)
             yield stop - start
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """A copy of the state: (n_predictions, ...) each."""
+        return {name: self._fleet.to_host(self._fleet.arrays[name]) for name in _OF_SHARE}
+
+    def restore(self, kept: Kept) -> None:
+        """Go on from a state."""
+        for name in _OF_SHARE:
+            self._fleet.arrays[name][...] = self._fleet.card.xp.asarray(kept[name])
 
     def influence(self) -> Numbers:
         """The influence of every fact so far, (n_predictions, n_facts)."""

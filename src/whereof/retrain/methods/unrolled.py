@@ -1,38 +1,26 @@
 """The derivative through training: each fact's steps, carried forward to the trained model."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.errors import Interrupted, WhereofError
-from whereof.events import Advanced, Events, Note
-from whereof.explain.losses import as_rows
+from whereof.errors import WhereofError
+from whereof.events import Events
 from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
-from whereof.explain.methods.gradient import pull_scores
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
-from whereof.retrain.cuda.sweep import CudaSweep
 from whereof.retrain.size import draw_sample, measure_scale
+from whereof.retrain.sweep import Columns, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
-from whereof.training.leverage import unlearnt_slopes
-from whereof.training.problem import Problem
-from whereof.training.sweep import Adjoint, Sweep, difference_of
 from whereof.types import FactIds, Numbers
-
-Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
-"""What is swept: predictions with the derivative by every score. Those of a column add up."""
 
 _TRAININGS, _MORE = 20.0, 0.1
 """The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
 further prediction adds."""
 _PROBABILITY = Aim("probability")
-_GIGABYTE = 1 << 30
-_CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
 
 
 class Unrolled(Method):
@@ -239,96 +227,20 @@ def _sums(changes: NDArray[np.float32], sets: Sets) -> Numbers:
 def _sweep_to_scale(
     trained: Trained, columns: Columns, events: Events, context: Context
 ) -> tuple[Numbers, bool]:
-    """As `_sweep`, with changes of the size that retraining shows; some epochs alone have none."""
+    """As `sweep`, with changes of the size that retraining shows; some epochs alone have none."""
     key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
     if context.sweep_epochs is not None:
-        return _sweep(trained, columns, events, context)
+        return sweep(trained, columns, events, context)
     known, is_scale = trained.store, like(scale=((), "float64"))
     sample = draw_sample(trained) if known.find(key, is_scale) is None else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
-    found, differs = _sweep(trained, [*columns, *more], events, context)
+    found, differs = sweep(trained, [*columns, *more], events, context)
     found, drawn = np.split(found, [len(columns)])
 
     def measure() -> Arrays:
         return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
 
     return float(known.get(key, measure, is_scale, events)["scale"]) * found, differs
-
-
-def _sweep(
-    trained: Trained, columns: Columns, events: Events, context: Context
-) -> tuple[Numbers, bool]:
-    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
-    assert trained.n_trained is not None
-    problem, scorer = Problem.of(trained.dataset, trained.config), trained.scorer
-    epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
-    n_swept = None
-    if epochs is not None:
-        first = max(problem.calendar.n_epochs(trained.n_trained) - epochs, 0)
-        n_swept = trained.n_trained - problem.calendar.before(first)
-    slopes = _slopes(problem, trained.n_trained, memory, events)
-    sweep: Sweep | CudaSweep
-    if trained.on_card:
-        sweep = CudaSweep(problem, trained.n_trained, n_swept, slopes)
-        at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
-    else:
-        threads = os.cpu_count() or 1
-        sweep = Sweep(problem, trained.n_trained, n_swept, slopes, memory=memory, threads=threads)
-        at_once = memory // (2 * problem.row_bytes)
-    n_rounds = -(-len(columns) // max(at_once, 1))
-    n_total = n_rounds * (trained.n_trained if n_swept is None else n_swept)
-    noun = f"{_facts(problem)}, going back through training"
-    found, differs, advanced = [], False, _counter(events, n_total, noun)
-    for part in np.array_split(np.arange(len(columns)), n_rounds):
-        real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
-        final = Adjoint(*(np.empty((len(part), *shape), real) for shape in shapes))
-        for place, at in enumerate(part):
-            pulls = (pull_scores(*each) for each in columns[at])
-            rows = as_rows(reduce(np.add, pulls), scorer)
-            final.entities[place], final.relations[place] = rows.entity_rows, rows.relation_rows
-        influence, replayed = sweep.run(final, advanced)
-        same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
-        differs = differs or not all(same)
-        found.append(influence)
-    return np.concatenate(found), differs
-
-
-def _slopes(
-    problem: Problem, n_trained: int, memory: int, events: Events
-) -> NDArray[np.float32] | None:
-    """The slopes that correct the sizes of influences on rows with few facts.
-
-    None if memory is too small, or if training uses every fact once, which needs no correction.
-    """
-    if n_trained <= len(problem.facts) and problem.n_directions == 1:
-        return None
-    item = np.dtype(problem.config.precision).itemsize
-    needed = len(problem.facts) * problem.trace_width * item
-    if needed > memory:
-        what = f"that takes {needed / _GIGABYTE:.1f} GB: choose a larger --sweep-memory"
-        events.emit(Note(f"influences of facts in rows with few facts are too small; {what}"))
-        return None
-    noun = f"{_facts(problem)}, training again"
-    return unlearnt_slopes(problem, n_trained, _counter(events, n_trained, noun))
-
-
-def _facts(problem: Problem) -> str:
-    """What people call the facts of a run."""
-    return "ratings" if problem.config.rated else "facts"
-
-
-def _counter(events: Events, n_total: int, noun: str) -> Callable[[int], None]:
-    """Counts what is done, reports it, and stops if asked to."""
-    n_done = 0
-
-    def advanced(n_more: int) -> None:
-        nonlocal n_done
-        n_done += n_more
-        events.emit(Advanced(min(n_done, n_total), n_total, noun))
-        if events.should_stop():
-            raise Interrupted("interrupted; nothing of the sweep is kept")
-
-    return advanced
 
 
 _UNSTEADY = (

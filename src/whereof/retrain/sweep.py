@@ -1,0 +1,188 @@
+"""Sweeps over a trained run, which keep in its store how far they are."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property, reduce
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whereof.errors import Interrupted
+from whereof.events import Advanced, Events, Note
+from whereof.explain.losses import as_rows
+from whereof.explain.method import Context
+from whereof.explain.methods.gradient import pull_scores
+from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.retrain.cuda.sweep import CudaSweep
+from whereof.run.files import Arrays, Store, like
+from whereof.training.leverage import unlearnt_slopes
+from whereof.training.problem import Problem
+from whereof.training.sweep import Adjoint, Kept, Sweep, difference_of
+from whereof.types import Numbers
+
+Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
+"""What is swept: predictions with the derivative by every score. Those of a column add up."""
+
+_GIGABYTE = 1 << 30
+_CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
+_SLOPES, _PART = "unrolled-slopes-1", "unrolled-part"
+"""Keys of the store; there is one unfinished sweep at most."""
+_KEEP_SECONDS, _KEEP_SHARE = 60.0, 20.0
+"""A sweep is kept after this time, and only if that takes less than a 20th of it."""
+_LEAST_SECONDS = 5.0
+"""What an interrupted sweep must have taken to be kept."""
+
+
+def sweep(
+    trained: Trained, columns: Columns, events: Events, context: Context
+) -> tuple[Numbers, bool]:
+    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
+    assert trained.n_trained is not None
+    problem = Problem.of(trained.dataset, trained.config)
+    epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
+    n_swept = None
+    if epochs is not None:
+        first = max(problem.calendar.n_epochs(trained.n_trained) - epochs, 0)
+        n_swept = trained.n_trained - problem.calendar.before(first)
+    slopes = _slopes(trained, problem, memory, events)
+    sweeper: Sweep | CudaSweep
+    if trained.on_card:
+        sweeper = CudaSweep(problem, trained.n_trained, n_swept, slopes)
+        at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
+    else:
+        threads = os.cpu_count() or 1
+        sweeper = Sweep(problem, trained.n_trained, n_swept, slopes, memory=memory, threads=threads)
+        at_once = memory // (2 * problem.row_bytes)
+    n_rounds = -(-len(columns) // max(at_once, 1))
+    n_facts = trained.n_trained if n_swept is None else n_swept
+    part = _Part(trained.store, columns, (n_swept, n_rounds, trained.on_card))
+    done, differs, kept = np.zeros((0, len(problem.facts))), False, part.read()
+    if kept is not None:
+        done, differs = kept["done"], bool(kept["differs"])
+    count = _Count(events, n_rounds * n_facts, f"{_facts(problem)}, going back through training")
+    for chosen in np.array_split(np.arange(len(columns)), n_rounds):
+        if chosen[0] < len(done):
+            count.add(n_facts)
+            continue
+        if kept is not None:
+            count.add(int(kept["n_done"]))
+
+        so_far = {"done": done, "differs": np.array(differs)}
+
+        def advanced(n: int, keep: Callable[[], Kept], so_far: Arrays = so_far) -> None:
+            stops = count.add(n)
+            is_kept = part.write(lambda: {**keep(), **so_far}, now=stops)
+            if stops:
+                hint = "the same question goes on from here" if is_kept else "nothing of it is kept"
+                raise Interrupted(f"the sweep was interrupted; {hint}")
+
+        influence, replayed = sweeper.run(_final(trained, columns, chosen), advanced, kept)
+        same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
+        differs = differs or not all(same)
+        done, kept = np.concatenate([done, influence]), None
+    part.remove()
+    return done, differs
+
+
+def _final(trained: Trained, columns: Columns, chosen: NDArray[np.int64]) -> Adjoint:
+    """The derivatives of some columns by the trained rows."""
+    problem = Problem.of(trained.dataset, trained.config)
+    real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
+    final = Adjoint(*(np.empty((len(chosen), *shape), real) for shape in shapes))
+    for place, at in enumerate(chosen):
+        pulls = (pull_scores(*each) for each in columns[at])
+        rows = as_rows(reduce(np.add, pulls), trained.scorer)
+        final.entities[place], final.relations[place] = rows.entity_rows, rows.relation_rows
+    return final
+
+
+class _Part:
+    """How far a long sweep is, in the run's store: the same sweep goes on after an interruption."""
+
+    def __init__(self, store: Store, columns: Columns, how: tuple[object, ...]) -> None:
+        self._store, self._columns, self._how = store, columns, how
+        self._last, self._took, self._is_kept = time.monotonic(), 0.0, False
+
+    def read(self) -> Arrays | None:
+        """The state that was kept of the same sweep."""
+        found = self._store.find(_PART, self._is_mine) if _PART in self._store else None
+        self._is_kept = found is not None
+        return found
+
+    def write(self, state: Callable[[], Arrays], *, now: bool) -> bool:
+        """Keep a state if it is time; whether there is one."""
+        seconds = time.monotonic() - self._last
+        if seconds > (_LEAST_SECONDS if now else max(_KEEP_SECONDS, _KEEP_SHARE * self._took)):
+            start = time.monotonic()
+            self._is_kept = self._store.put(_PART, {**state(), "about": self._about})
+            self._last = time.monotonic()
+            self._took = self._last - start
+        return self._is_kept
+
+    def remove(self) -> None:
+        """Forget it: the sweep is complete."""
+        if self._is_kept:
+            self._store.remove(_PART)
+
+    def _is_mine(self, arrays: Arrays) -> bool:
+        return np.array_equal(arrays.get("about", ()), self._about)
+
+    @cached_property
+    def _about(self) -> NDArray[np.uint8]:
+        """A digest of what is swept."""
+        found = blake2b(repr(self._how).encode())
+        for column in self._columns:
+            for scored, slopes in column:
+                found.update(repr(scored.prediction).encode())
+                found.update(slopes.tobytes())
+        return np.frombuffer(found.digest(), np.uint8)
+
+
+def _slopes(
+    trained: Trained, problem: Problem, memory: int, events: Events
+) -> NDArray[np.float32] | None:
+    """The slopes that correct the sizes of influences on rows with few facts; stored in the run.
+
+    None if memory is too small, or if training uses every fact once, which needs no correction.
+    """
+    n_trained, n_facts = trained.n_trained or 0, len(problem.facts)
+    if n_trained <= n_facts and problem.n_directions == 1:
+        return None
+    item = np.dtype(problem.config.precision).itemsize
+    needed = n_facts * problem.trace_width * item
+    if needed > memory:
+        what = f"that takes {needed / _GIGABYTE:.1f} GB: choose a larger --sweep-memory"
+        events.emit(Note(f"influences of facts in rows with few facts are too small; {what}"))
+        return None
+    count = _Count(events, n_trained, f"{_facts(problem)}, training again")
+
+    def advanced(n_more: int) -> None:
+        if count.add(n_more):
+            raise Interrupted("interrupted before the sweep; nothing is kept")
+
+    def make() -> Arrays:
+        return {"slopes": unlearnt_slopes(problem, n_trained, advanced)}
+
+    shape = (problem.calendar.n_epochs(n_trained), n_facts, problem.n_directions)
+    found = trained.store.get(_SLOPES, make, like(slopes=(shape, "float32")), events)
+    return found["slopes"]
+
+
+def _facts(problem: Problem) -> str:
+    """What people call the facts of a run."""
+    return "ratings" if problem.config.rated else "facts"
+
+
+class _Count:
+    """Counts what is done, and reports it."""
+
+    def __init__(self, events: Events, n_total: int, noun: str) -> None:
+        self._events, self._n_total, self._noun, self._n_done = events, n_total, noun, 0
+
+    def add(self, n_more: int) -> bool:
+        """Count; whether to stop."""
+        self._n_done += n_more
+        self._events.emit(Advanced(min(self._n_done, self._n_total), self._n_total, self._noun))
+        return self._events.should_stop()
