@@ -335,7 +335,7 @@ def number_fault(role: str, cell: Any) -> str:
     """What is wrong with a cell that is not a rating, not a weight, or not a time."""
     kinds = {"weight": "a finite number that is 0 or larger", "time": "a number or a date"}
     with suppress(TypeError, ValueError, OverflowError):
-        if role == "rating" and math.isfinite(np.float64(cell)):
+        if role == "rating" and np.ndim(cell) == 0 and math.isfinite(np.float64(cell)):
             return (
                 f"rating {shown(cell)} is too large to be kept exactly: whole numbers are kept up "
                 f"to {_EXACT:,}; divide all ratings by one number"
