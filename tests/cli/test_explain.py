@@ -118,7 +118,9 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         assert f"{fact['influence']:+.4f}" in line
         assert f"{fact['probability_without']:.4f}" in line
     assert any(line.startswith(f"3 of {found['n_adjacent']} adjacent facts, in ") for line in lines)
-    assert lines[-1] == "next: --opposing, --top all, --stability, --json"
+    assert lines[-2] == "next: --opposing, --top all, --stability, --json"
+    assert [lines[-1]] == found["notes"]
+    assert lines[-1].startswith("rollback is the default for this run: it was not trained steadily")
 
 
 def test_the_heading_says_whose_numbers_they_are(run: str) -> None:
@@ -215,7 +217,7 @@ def test_no_supporting_fact_is_one_line(run: str) -> None:
         if all(g.influence <= 0 for g in mine if e in (g.subject, g.object))
     )
     chosen = ["--role", "subject", "--relation", str(against), "--entity", entity]
-    lines = shown(run, *EGYPT, *chosen)
+    lines = shown(run, *EGYPT, *chosen, "--method", "rollback")
     assert len(lines) == 3
     assert lines[2].startswith("no fact supports it, of ")
 

@@ -407,8 +407,8 @@ class Run(ArrayRun):
         of a new user, as for `predict`, `names` is an item, and the method is fold-in, which shows
         which items of the history the prediction is made of.
         """
+        from whereof.explain.advice import default_reason
         from whereof.explain.explain import explain
-        from whereof.explain.method import get_method
 
         if history is not None:
             trained, names = self._for_user(history, names)
@@ -419,7 +419,18 @@ class Run(ArrayRun):
                 raise WhereofError("a history can only be explained for this run; leave out seeds")
             return explain(trained, names, chosen, events=events)
 
-        given = self.with_method(options)
+        found = self._explain(names, self.with_method(options), events)
+        if "method" not in options and (reason := default_reason(self._trained)):
+            return replace(found, notes=(*found.notes, reason))
+        return found
+
+    def _explain(
+        self, names: tuple[str | None, ...], given: dict[str, Any], events: Events | None
+    ) -> "Explanation":
+        """The explanation by the method that `given` names, with advice."""
+        from whereof.explain.explain import explain
+        from whereof.explain.method import get_method
+
         method = str(given["method"])
         known = method in registry.names(registry.METHODS)
         retrains = known and "retraining" in get_method(method).needs
