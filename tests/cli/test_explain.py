@@ -364,7 +364,10 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("needs a trace and this run has none", [str(tmp_path / "bare"), *EGYPT]),
         ("--top is 0; give a number from 1 on, or all", [run, *EGYPT, "--top", "0"]),
         ("--top is 'few'", [run, *EGYPT, "--top", "few"]),
-        ("'verb' is not one of 'subject', 'relation', 'object'", [run, *EGYPT, "--role", "verb"]),
+        (
+            "unknown role 'verb'; choose from subject, relation, object",
+            [run, *EGYPT, "--role", "verb"],
+        ),
         ("no fact has id 99999", [run, *EGYPT, "--without", "99999"]),
         ("a prediction is SUBJECT RELATION OBJECT; got egypt", [run, "egypt"]),
         ("give either a PREDICTION", [run]),
