@@ -34,6 +34,10 @@ _LONG = 30
 _SHORT = 10
 """Letters of the last step of a relation below which the step before it is shown too."""
 
+_NO_RANK = (
+    "A rank of - is not known: the method follows only the strongest rivals. "
+    "Follow more with `explain --rivals N`."
+)
 _FILE_NAME = 100
 """Letters of the name of a file."""
 
@@ -392,6 +396,8 @@ def standings_table(
         others = (getattr(each, column.name, "") for column in more)
         top = [top_cell(each, before)] if tops else []
         rows.append((name, each.value, each.rank or None, *others, *top))
+    if not all(each.rank for each in standings.values()):
+        note = f"{note} {_NO_RANK}".strip()
     return Table("standings", title, columns, rows, note)
 
 
