@@ -28,7 +28,7 @@ _COUNTS = {
     "n_test": ("test facts", "count"),
     "n_entities": ("entities", "count"),
     "n_relations": ("relations", "count"),
-    "epochs": ("epochs", "count"),
+    "epochs": ("epochs trained", "count"),
     "best_epoch": ("kept epoch", "count"),
     "steps": ("steps", "count"),
     "seconds": ("training time", "seconds"),
