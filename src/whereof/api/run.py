@@ -587,17 +587,26 @@ class Run(ArrayRun):
         """The predictions that a training fact holds up, as estimated.
 
         `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
-        together. `options` are fields of
-        `whereof.ImpactOptions`, such as predictions, split and method.
+        together. `options` are fields of `whereof.ImpactOptions`, such as predictions, split and
+        method, and of `whereof.EngineOptions`. With `verify`, Whereof also retrains without the
+        fact, and the listed predictions show what really happens to them.
         """
+        from whereof.api.runs import open_cases
         from whereof.explain.impact import find_impact
+        from whereof.retrain.verify import verify_impact
 
         names = all(str(each).replace(",", "").isdecimal() for each in fact)
         wanted = [*fact] if names else [[*map(str, fact)]]
-        asked = ImpactOptions(**options)
+        given: dict[str, Any] = {**options}
+        engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
         claims = self.reliability.of(asked.method)
         said = claims is not None and claims.believable
-        return find_impact(self._trained, wanted, asked, events or Events(), says_tops=said)
+        chosen = wanted, asked, events or Events()
+        if not asked.verify:
+            return find_impact(self._trained, *chosen, says_tops=said)
+        with open_cases(self, engine, events) as open_seeds:
+            (case,) = open_seeds()
+            return verify_impact(case, find_impact(self._trained, *chosen, says_tops=said))
 
     @checked
     def audit(

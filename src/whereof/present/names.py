@@ -11,6 +11,7 @@ from whereof.table import Cell, Column, Table
 from whereof.units import count, ordinal, show
 
 if TYPE_CHECKING:
+    from whereof.explain.impact import Impact
     from whereof.predict.answers import Answer
     from whereof.retrain.smallest import Smallest
     from whereof.retrain.sufficient import Sufficient
@@ -224,7 +225,7 @@ def scale_text(ratings: Iterable[float], low: float, high: float) -> str:
     return f"Ratings in the data go from {low:g} to {high:g}; the model's can go beyond."
 
 
-def effort_text(result: "Verdict | Smallest | Sufficient") -> str:
+def effort_text(result: "Verdict | Smallest | Sufficient | Impact") -> str:
     """Number of retrainings, how many were stored already, and the time."""
     known = f", {result.n_known:,} stored already" if result.n_known else ""
     took = show(result.seconds, "seconds")
