@@ -402,6 +402,11 @@ def standings_table(
     return Table("standings", title, columns, rows, note)
 
 
+def rank_note(table: Table) -> str:
+    """The part of the note of standings that a terminal shows too: what an unknown rank means."""
+    return _NO_RANK if _NO_RANK in table.note else ""
+
+
 def top_cell(standing: Standing, before: Standing) -> Cell:
     """The top answer, if it is known; it stands out if it was another one before."""
     changes = standing.top_answer not in ("", before.top_answer)
