@@ -106,7 +106,7 @@ def load(group: str, name: str, kind: type) -> Any:
     if name in _OURS[group]:
         return resolve_name(_OURS[group][name])
     if name not in names(group):
-        raise unknown(group.removeprefix("whereof.").removesuffix("s"), name, names(group))
+        raise unknown(group.removeprefix("whereof.").removesuffix("s"), name, sorted(names(group)))
     found = _installed(group)[name].load()
     if not isinstance(found, kind):
         raise WhereofError(f"the entry point {name!r} of {group} is not a {kind.__name__}")
@@ -120,7 +120,7 @@ def render(name: str, *given: Any) -> Any:
 
 def unknown(noun: str, name: str, allowed: Iterable[str], remedy: str = "") -> WhereofError:
     """The error for an unknown name: it suggests the nearest one, and lists all if they are few."""
-    allowed = sorted(allowed)
+    allowed = [*allowed]
     near = get_close_matches(str(name), allowed, 1)
     remedy = remedy or f"choose from {', '.join(allowed)}"
     if near:

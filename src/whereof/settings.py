@@ -96,7 +96,7 @@ class Settings:
             raise WhereofError(f"{name} is {shown(value)}; give {words}")
         choices = names(about["registry"]) if "registry" in about else about.get("choices")
         if choices and value is not None and value not in choices:
-            raise WhereofError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+            raise unknown(name, value, choices)
         limits, word = about.get("limits", {}), about.get("word")
         if value is None or value == word:
             return
@@ -115,7 +115,7 @@ class Settings:
         """Settings from a dict of names and values, for example of a manifest or a TOML file."""
         for name in values:
             if name not in cls.names():
-                raise unknown("setting", name, cls.names())
+                raise unknown("setting", name, sorted(cls.names()))
         return cls(**values)
 
     @classmethod

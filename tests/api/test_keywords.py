@@ -24,7 +24,7 @@ TABLES: list[tuple[type, tuple[type[Settings], ...]]] = [
     (keywords.SmallestKeywords, (whereof.SmallestOptions, whereof.EngineOptions)),
     (keywords.UnlearnKeywords, (whereof.UnlearnOptions,)),
     (keywords.UpdateKeywords, (whereof.UpdateOptions,)),
-    (keywords.ImpactKeywords, (whereof.ImpactOptions,)),
+    (keywords.ImpactKeywords, (whereof.ImpactOptions, whereof.EngineOptions)),
     (keywords.AuditKeywords, (whereof.AuditOptions, whereof.EngineOptions)),
     (keywords.EvaluateKeywords, (EvaluateOptions, whereof.EngineOptions)),
 ]

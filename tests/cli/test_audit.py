@@ -7,6 +7,7 @@ from trained import train
 
 import whereof as library
 from cli.helpers import whereof
+from whereof.units import show
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,22 @@ def test_impact_as_text_and_json(run: str) -> None:
     counts = f"supports {wanted['n_supported']} and opposes {wanted['n_opposed']} of "
     assert counts in " ".join(text.split())
     assert "estimates, not confirmed" in text
+
+
+def test_impact_is_checked_by_retraining(run: str) -> None:
+    asked = ("impact", run, "5", "--top", "2", "--verify", "--threads", "1")
+    done = whereof(*asked, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    text = whereof(*asked).stdout
+    assert "Retraining checks 2 listed estimates: " in text
+    assert "2 retrainings, 2 stored already" in text
+    assert "not confirmed by retraining" not in text
+    for each in found["predictions"]:
+        influence = each["before"]["probability"] - each["actual"]["probability"]
+        values = (show(value, "influence") for value in (each["influence"], influence))
+        words = [each["subject"], each["relation"], each["object"], *values, each["claim"]]
+        assert any(all(word in line for word in words) for line in text.splitlines())
 
 
 @pytest.mark.parametrize(

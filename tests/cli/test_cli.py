@@ -264,6 +264,24 @@ def test_messages_name_options_and_leave_the_user_s_words() -> None:
         assert _with_flags(said.format("")) == said.format("--")
 
 
+@pytest.mark.parametrize(
+    ("typed", "noun", "near"),
+    [
+        (["train", "nations", "--optimizer", "adagard"], "optimizer", "adagrad"),
+        (["train", "nations", "--loss", "sofmax"], "loss", "softmax"),
+        (["train", "nations", "--preset", "papr"], "preset", "paper"),
+        (["train", "nations", "--negatives-from", "entites"], "--negatives-from", "entities"),
+        (["paper", "nation"], "dataset", "nations"),
+        (["paper", "--engine", "locl"], "engine", "local"),
+    ],
+)
+def test_a_wrong_name_suggests_the_nearest_one(typed: list[str], noun: str, near: str) -> None:
+    done = whereof(*typed)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    said = f"whereof: unknown {noun} {typed[-1]!r}; did you mean {near!r}? choose from "
+    assert done.stderr.startswith(said)
+
+
 def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("[/b]\tis\tFoo [film]\nFoo [film]\tis\t:cat:\n")
     whereof("train", str(tmp_path / "facts.tsv"), "-o", str(tmp_path / "run"), "--dim", "2")

@@ -118,7 +118,9 @@ def test_the_table_has_labels_signs_and_what_to_do_next(run: str) -> None:
         assert f"{fact['influence']:+.4f}" in line
         assert f"{fact['probability_without']:.4f}" in line
     assert any(line.startswith(f"3 of {found['n_adjacent']} adjacent facts, in ") for line in lines)
-    assert lines[-1] == "next: --opposing, --top all, --stability, --json"
+    assert lines[-2] == "next: --opposing, --top all, --stability, --json"
+    assert [lines[-1]] == found["notes"]
+    assert lines[-1].startswith("rollback is the default for this run: it was not trained steadily")
 
 
 def test_the_heading_says_whose_numbers_they_are(run: str) -> None:
@@ -215,7 +217,7 @@ def test_no_supporting_fact_is_one_line(run: str) -> None:
         if all(g.influence <= 0 for g in mine if e in (g.subject, g.object))
     )
     chosen = ["--role", "subject", "--relation", str(against), "--entity", entity]
-    lines = shown(run, *EGYPT, *chosen)
+    lines = shown(run, *EGYPT, *chosen, "--method", "rollback")
     assert len(lines) == 3
     assert lines[2].startswith("no fact supports it, of ")
 
@@ -362,7 +364,10 @@ def test_bad_input_is_one_clear_line(run: str, tmp_path: Path) -> None:
         ("needs a trace and this run has none", [str(tmp_path / "bare"), *EGYPT]),
         ("--top is 0; give a number from 1 on, or all", [run, *EGYPT, "--top", "0"]),
         ("--top is 'few'", [run, *EGYPT, "--top", "few"]),
-        ("'verb' is not one of 'subject', 'relation', 'object'", [run, *EGYPT, "--role", "verb"]),
+        (
+            "unknown role 'verb'; choose from subject, relation, object",
+            [run, *EGYPT, "--role", "verb"],
+        ),
         ("no fact has id 99999", [run, *EGYPT, "--without", "99999"]),
         ("a prediction is SUBJECT RELATION OBJECT; got egypt", [run, "egypt"]),
         ("give either a PREDICTION", [run]),

@@ -89,6 +89,16 @@ def test_sides_are_not_shown_of_other_data(runs: Path) -> None:
     assert "objects" not in out
 
 
+@pytest.mark.parametrize("which", [["one"], ["one", "two"]])
+def test_the_epochs_of_training_and_the_setting_have_other_names(
+    runs: Path, which: list[str]
+) -> None:
+    lines = whereof("info", *which, cwd=runs).stdout.splitlines()
+    rows = [" ".join(line.split()) for line in lines]
+    epochs = " ".join({"one": "4", "two": "2"}[name] for name in which)
+    assert rows.count(f"epochs trained {epochs}") == rows.count(f"epochs {epochs}") == 1
+
+
 def test_json_has_every_run_and_the_differences(runs: Path) -> None:
     document = json.loads(whereof("info", "one", "two", "--json", cwd=runs).stdout)
     assert document["differences"] == {"dim": [6, 3], "rate": [0.003, 0.01], "epochs": [4, 2]}

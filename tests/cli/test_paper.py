@@ -67,7 +67,7 @@ def test_a_time_budget_ends_as_an_interruption_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["wn18"], "'wn18' is not one of 'nations', 'fb15k-237', 'movielens'"),
+        (["wn18"], "unknown dataset 'wn18'; choose from nations, fb15k-237, movielens"),
         (["--models", "transe"], "unknown model 'transe'; choose from distmult, complex"),
         (["--models", ","], "no models; choose from distmult, complex"),
         (["--limit", "0"], "--limit is 0; it must be 1 or more"),

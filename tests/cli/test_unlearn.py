@@ -40,7 +40,7 @@ def test_the_command_makes_a_run_without_the_facts(folder: Path) -> None:
         (("run",), "nothing to unlearn; name facts, or give --entity or --source"),
         (("run", "5", "-o", "run"), "run exists; choose another folder with -o"),
         (("run", "--entity", "atlantis"), "unknown entity 'atlantis'"),
-        (("run", "5", "--method", "magic"), "'magic' is not one of 'rollback', 'warm'"),
+        (("run", "5", "--method", "magic"), "unknown method 'magic'; choose from rollback, warm"),
     ],
 )
 def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:

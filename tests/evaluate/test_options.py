@@ -77,7 +77,7 @@ def test_options_come_back_from_their_dict() -> None:
             "choose from credit, trace-precision, as rollback:NAME=VALUE",
         ),
         ({"methods": "gradient-dot:budget=3"}, "no setting 'budget=3'; leave it out"),
-        ({"methods": "rollback:credit=some"}, "unknown credit 'some'; choose from step"),
+        ({"methods": "rollback:credit=all"}, "unknown credit 'all'; choose from step"),
         ({"methods": "verified:budget=1"}, "budget is 1; give 2 retrainings or more"),
         ({"drop": "0.1,2"}, "drop is '2'; give shares between 0 and 1"),
         ({"drop": "many"}, "drop is 'many'"),

@@ -11,7 +11,7 @@ from trained import train
 
 import whereof
 from explain.helpers import random_run
-from whereof.explain.advice import default_method, trust_of
+from whereof.explain.advice import default_method, default_reason, trust_of
 from whereof.explain.method import get_method
 from whereof.run.reliability import Claims, Linearity, Reliability
 from whereof.training.problem import Problem
@@ -115,7 +115,12 @@ def test_small_steady_runs_are_swept_by_default(
 ) -> None:
     run = train(tmp_path / "run", epochs=1, **settings)
     assert run.default_method == method
-    assert run.explain(*QUERY).method == method
+    explanation = run.explain(*QUERY)
+    assert explanation.method == method
+    said = [note for note in explanation.notes if "is the default for this run" in note]
+    assert len(said) == (method == "rollback")
+    assert all("it was not trained steadily" in note for note in said)
+    assert run.explain(*QUERY, method=method, top=1).notes == ()
     assert run.verify(*QUERY, top=1).method == method
     (found,) = run.explain_many([QUERY])
     assert found.method == method
@@ -125,10 +130,15 @@ def test_small_steady_runs_are_swept_by_default(
 
 def test_a_sweep_that_takes_long_is_no_default(tmp_path: Path) -> None:
     run = train(tmp_path / "run", epochs=1, optimizer="sgd")
+    (tmp_path / "new.tsv").write_text("brazil\tembassy\tatlantis\n")
+    updated = whereof.Run.open(run.update(tmp_path / "new.tsv", out=tmp_path / "updated").run)
     cost = Problem.of(run.dataset, run.config).fact_cost + 750
     most = 300_000_000 // cost
-    for n_trained, method in ((most, "unrolled"), (most + 1, "rollback"), (None, "rollback")):
-        assert default_method(replace(run._trained, n_trained=n_trained)) == method
+    for each, long in ((run, "its training is"), (updated, "its training, with its upd")):
+        for n_trained, reason in ((most, None), (most + 1, long), (None, "is not known")):
+            trained = replace(each._trained, n_trained=n_trained)
+            assert default_method(trained) == ("rollback" if reason else "unrolled")
+            assert (reason or "None") in str(default_reason(trained))
 
 
 def test_options_of_a_sweep_require_its_method(tmp_path: Path) -> None:

@@ -67,6 +67,27 @@ def test_several_facts_are_removed_together(run: whereof.Run) -> None:
     assert together.influence == pytest.approx(joint.influence, rel=1e-4)
 
 
+@pytest.mark.parametrize("facts", [[FACT], [FACT, 700]])
+def test_retraining_shows_what_verdicts_show(run: whereof.Run, facts: list[int]) -> None:
+    found = run.impact(*facts, top=4, verify=True, threads=1)
+    assert (found.n_retrainings, found.engine) == (2, "local")
+    assert not any("whether top answers change is not said" in note for note in found.notes)
+    for each in found.predictions:
+        names = (each.subject, each.relation, each.object)
+        verdict = run.verify(*names, facts=facts, asks=each.asks, method="rollback", threads=1)
+        assert (each.before, each.actual, each.claim) == (
+            verdict.before,
+            verdict.actual,
+            verdict.claim,
+        )
+        assert found.control_matches_run is verdict.control_matches_run
+    again = run.impact(*facts, top=4, verify=True, threads=1)
+    assert (again.n_retrainings, again.n_known) == (2, 2)
+    assert again.predictions == found.predictions
+    plain = run.impact(*facts, top=4)
+    assert {(each.before, each.actual, each.claim) for each in plain.predictions} == {(None,) * 3}
+
+
 def test_ratings(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, 20)
     found = run.impact(0, predictions="true", split="train", top="all")
@@ -76,6 +97,10 @@ def test_ratings(tmp_path: Path) -> None:
     assert why is not None
     assert first.influence == pytest.approx(why.influence, rel=1e-4)
     assert first.probability is None
+    (file := tmp_path / "pair.tsv").write_text(f"{first.subject}\t{first.object}\n")
+    (checked,) = run.impact(0, predictions=str(file), verify=True, threads=1).predictions
+    verdict = run.verify(first.subject, first.object, facts=[0], threads=1)
+    assert checked.actual == verdict.actual
 
 
 def test_bad_input(run: whereof.Run, tmp_path: Path) -> None:

@@ -38,7 +38,10 @@ def nations(folder: Path) -> whereof.Run:
         ({"top": "some"}, "top is 'some'"),
         ({"top": True}, "top is True"),
         ({"of": "rank"}, "unknown of 'rank'; choose from probability, score, loss"),
-        ({"method": "rolback"}, "unknown method 'rolback'; choose from rollback"),
+        (
+            {"method": "rolback"},
+            r"unknown method 'rolback'; did you mean 'rollback'\? choose from ro",
+        ),
         ({"role": "rival"}, "unknown role 'rival'"),
         ({"asks": "relation"}, "unknown asks 'relation'"),
         ({"tops": 3}, "unknown setting 'tops'; did you mean 'top'"),

@@ -177,6 +177,14 @@ def test_facts_rolled_back_together_are_falls_beside_any_method() -> None:
     assert read.rows[2][2] == "+0.400"
 
 
+def test_a_rank_that_is_not_known_is_explained() -> None:
+    said = "A rank of - is not known: the method follows only the strongest rivals."
+    for rank, shown in ((0, "-"), (31, "31")):
+        page = explanation_page(small() | {"stability": (joint(0, rank=rank),)})
+        assert Reading(page).rows[-1][2] == shown
+        assert (said in page) is (rank == 0)
+
+
 def test_a_page_of_ratings_has_scores() -> None:
     document = ratings() | {"stability": (joint(0, probability=None),)}
     read = Reading(explanation_page(document))

@@ -272,3 +272,13 @@ def test_hostile_names_stay_text() -> None:
     assert "<b>" not in html
     assert "</script>" not in html
     assert "\x00" not in html
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_a_rank_that_is_not_known_is_explained(rank: int) -> None:
+    said = "A rank of - is not known"
+    found = verdict(stand(0.5, "b"), stand(0.25, "") | {"rank": rank}, stand(0.2, "c"))
+    out = Console(width=200)
+    with out.capture() as shown:
+        show_verdict(out, found)
+    assert (said in shown.get()) is (said in verdict_page(found)) is (rank == 0)

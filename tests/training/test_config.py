@@ -17,7 +17,8 @@ BAD = [
     ("dim", True, "dim is True; give a whole number"),
     ("seed", -1, f"seed is -1; it must be 0 or more, and below {2**63}"),
     ("seed", 2**63, f"seed is {2**63}; it must be 0 or more, and below {2**63}"),
-    ("precision", "float16", "unknown precision 'float16'; choose from float32, float64"),
+    ("precision", "float16", "unknown precision 'float16'; did you mean 'float64'? choose from "
+     "float32, float64"),
     ("init", -0.1, "init is -0.1; it must be 0 or more"),
     ("inverse", "yes", "inverse is 'yes'; give true or false"),
     ("inverse", 1, "inverse is 1; give true or false"),
@@ -30,7 +31,8 @@ BAD = [
     ("sampling", "unique", "unknown sampling 'unique'; choose from distinct, independent"),
     ("l2", -1, "l2 is -1; it must be 0 or more"),
     ("n3", float("nan"), "n3 is nan; it must be finite, and 0 or more"),
-    ("optimizer", "Adam", "unknown optimizer 'Adam'; choose from sgd, adagrad, adam, adam-lazy"),
+    ("optimizer", "Adam", "unknown optimizer 'Adam'; did you mean 'adam'? choose from sgd, "
+     "adagrad, adam, adam-lazy"),
     ("rate", 0, "rate is 0; it must be above 0"),
     ("rate", "fast", "rate is 'fast'; give a number"),
     ("schedule", "cosine", "unknown schedule 'cosine'; choose from constant, exponential, inverse"),
@@ -146,7 +148,7 @@ def test_the_papers_preset_is_the_papers_step() -> None:
 def test_an_unknown_preset_is_named() -> None:
     with pytest.raises(WhereofError) as error:
         preset_settings("papr", "nations")
-    assert str(error.value) == "unknown preset 'papr'; choose from paper"
+    assert str(error.value) == "unknown preset 'papr'; did you mean 'paper'? choose from paper"
 
 
 def test_adam_refuses_betas_that_its_series_does_not_reach() -> None:

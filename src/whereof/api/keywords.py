@@ -189,8 +189,8 @@ class EvaluateKeywords(EngineKeywords, total=False):
     seed: int
 
 
-class ImpactKeywords(TypedDict, total=False):
-    """The fields of `whereof.ImpactOptions`."""
+class ImpactKeywords(EngineKeywords, total=False):
+    """The fields of `whereof.ImpactOptions` and `whereof.EngineOptions`."""
 
     method: str
     predictions: str
@@ -198,6 +198,7 @@ class ImpactKeywords(TypedDict, total=False):
     limit: int | None
     top: int | Literal["all"]
     opposing: bool
+    verify: bool
 
 
 class AuditKeywords(EngineKeywords, total=False):

@@ -407,8 +407,8 @@ class Run(ArrayRun):
         of a new user, as for `predict`, `names` is an item, and the method is fold-in, which shows
         which items of the history the prediction is made of.
         """
+        from whereof.explain.advice import default_reason
         from whereof.explain.explain import explain
-        from whereof.explain.method import get_method
 
         if history is not None:
             trained, names = self._for_user(history, names)
@@ -419,7 +419,18 @@ class Run(ArrayRun):
                 raise WhereofError("a history can only be explained for this run; leave out seeds")
             return explain(trained, names, chosen, events=events)
 
-        given = self.with_method(options)
+        found = self._explain(names, self.with_method(options), events)
+        if "method" not in options and (reason := default_reason(self._trained)):
+            return replace(found, notes=(*found.notes, reason))
+        return found
+
+    def _explain(
+        self, names: tuple[str | None, ...], given: dict[str, Any], events: Events | None
+    ) -> "Explanation":
+        """The explanation by the method that `given` names, with advice."""
+        from whereof.explain.explain import explain
+        from whereof.explain.method import get_method
+
         method = str(given["method"])
         known = method in registry.names(registry.METHODS)
         retrains = known and "retraining" in get_method(method).needs
@@ -576,17 +587,26 @@ class Run(ArrayRun):
         """The predictions that a training fact holds up, as estimated.
 
         `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
-        together. `options` are fields of
-        `whereof.ImpactOptions`, such as predictions, split and method.
+        together. `options` are fields of `whereof.ImpactOptions`, such as predictions, split and
+        method, and of `whereof.EngineOptions`. With `verify`, Whereof also retrains without the
+        fact, and the listed predictions show what really happens to them.
         """
+        from whereof.api.runs import open_cases
         from whereof.explain.impact import find_impact
+        from whereof.retrain.verify import verify_impact
 
         names = all(str(each).replace(",", "").isdecimal() for each in fact)
         wanted = [*fact] if names else [[*map(str, fact)]]
-        asked = ImpactOptions(**options)
+        given: dict[str, Any] = {**options}
+        engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
         claims = self.reliability.of(asked.method)
         said = claims is not None and claims.believable
-        return find_impact(self._trained, wanted, asked, events or Events(), says_tops=said)
+        chosen = wanted, asked, events or Events()
+        if not asked.verify:
+            return find_impact(self._trained, *chosen, says_tops=said)
+        with open_cases(self, engine, events) as open_seeds:
+            (case,) = open_seeds()
+            return verify_impact(case, find_impact(self._trained, *chosen, says_tops=said))
 
     @checked
     def audit(

@@ -70,7 +70,7 @@ class SettingOption(click.Option):
         if Path in kinds:
             return FILE
         if choices:
-            return click.Choice(choices)
+            return Choice(choices)
         if list in kinds or dict in kinds or tuple in kinds:
             return click.UNPROCESSED
         if {int, float} & {*kinds} and str in kinds:
@@ -88,6 +88,15 @@ class SettingOption(click.Option):
             facts = [each if isinstance(each, list) else [each] for each in values]
             return ["\t".join(map(str, fact)) for fact in facts]
         return value
+
+
+class Choice(click.Choice[str]):
+    """One of some names. The error for another name suggests the nearest one, as in the library."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value not in self.choices:
+            raise unknown(param.name, value, self.choices)
+        return str(value)
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg]

@@ -87,8 +87,8 @@ def command(
         _options.given({name: options.get(name) for name in table.names()}) for table in tables
     )
     history = options["history"]
-    settings = run.with_method(settings if history is None else {"method": "fold-in", **settings})
-    method = get_method(settings["method"])
+    named = settings if history is None else {"method": "fold-in", **settings}
+    method = get_method(run.with_method(named)["method"])
     _check(prediction, bulk, method, options)
     if options["everything"]:
         if "top" in settings:
@@ -100,7 +100,8 @@ def command(
         retrains = "retraining" in method.needs or "seeds" in settings
         given = engine if retrains else {}
         ask = partial(run.explain, *prediction, events=events, history=history, **settings, **given)
-        return _explain_one(ask, ExplainOptions(**settings), options, str(run.path))
+        chosen = ExplainOptions(**{**settings, "method": method.name})
+        return _explain_one(ask, chosen, options, str(run.path))
     written = run.explain_file(**bulk, **settings, force=options["force"], events=events)
     return written, partial(click.echo, _report(bulk["predictions"], written))
 

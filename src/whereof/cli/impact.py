@@ -9,9 +9,10 @@ import whereof
 from whereof.cli import _options
 from whereof.events import Events
 from whereof.explain.options import ImpactOptions
+from whereof.retrain.options import EngineOptions
 
 
-@_options.command("impact", progress=True, tables=(ImpactOptions,))
+@_options.command("impact", progress=True, tables=(ImpactOptions, EngineOptions))
 @_options.run_argument
 @click.argument("fact", nargs=-1, required=True)
 def command(
@@ -25,6 +26,10 @@ def command(
     Whereof looks at the top new answers to the test queries, or at the predictions that
     --predictions names. It estimates each prediction without the fact. By default it uses rollback,
     which estimates all of them at once.
+
+    --verify also retrains the model without the fact, and once with all facts: the control. For
+    each listed prediction, it shows the actual influence beside the estimate. Finished retrainings
+    are kept in the run.
     """
     from whereof.present.impact import show_impact
     from whereof.present.terminal import console

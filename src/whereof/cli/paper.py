@@ -11,7 +11,7 @@ from whereof.retrain.options import EngineOptions
 
 
 @_options.command("paper", progress=True, tables=(PaperOptions, EngineOptions))
-@click.argument("dataset", default="nations", type=click.Choice(tuple(DATASETS)))
+@click.argument("dataset", default="nations", type=_options.Choice(tuple(DATASETS)))
 def command(dataset: str, events: Events, **settings: Any) -> _options.Result:
     """Reproduce the paper's tables and figures, with ours beside them.
 

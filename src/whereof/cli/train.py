@@ -18,7 +18,7 @@ from whereof.training.defaults import PRESETS
 @click.argument("data", required=False, shell_complete=_options.complete)
 @_options.new_run
 @click.option("--resume", type=_options.FILE, metavar="RUN", help="Continue an interrupted run.")
-@click.option("--preset", type=click.Choice(PRESETS), help="Use the settings of the paper.")
+@click.option("--preset", type=_options.Choice(PRESETS), help="Use the settings of the paper.")
 @click.option(
     "--search/--no-search",
     default=None,

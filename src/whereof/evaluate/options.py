@@ -182,7 +182,7 @@ def _listed(name: str, value: Any) -> tuple[str, ...] | None:
 def _check_known(noun: str, words: Iterable[str], allowed: Sequence[str]) -> None:
     remedy = "" if allowed else "these protocols have no settings; leave settings out"
     if unknown := [word for word in words if word not in allowed]:
-        raise registry.unknown(noun, unknown[0], allowed, remedy)
+        raise registry.unknown(noun, unknown[0], sorted(allowed), remedy)
 
 
 def _pairs(value: str) -> dict[str, str]:

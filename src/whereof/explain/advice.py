@@ -53,13 +53,27 @@ def default_method(trained: Trained) -> str:
 
     It depends on the run alone, not on the machine.
     """
-    if trained.n_trained is not None and trained.config.steady:
-        problem = Problem.of(trained.dataset, trained.config)
-        cost = problem.fact_cost + _STEP * problem.n_directions
-        if cost * trained.n_trained <= _QUICK:
-            sweeping = (each for each in map(get_method, names(METHODS)) if each.is_linear)
-            return next((each.name for each in sweeping), ExplainOptions.method)
-    return ExplainOptions.method
+    return _sweeping_method() if default_reason(trained) is None else ExplainOptions.method
+
+
+def default_reason(trained: Trained) -> str | None:
+    """Why the default method of a run is rollback and not unrolled; None if it is unrolled."""
+    start, sweeping = f"{ExplainOptions.method} is the default for this run: ", _sweeping_method()
+    if trained.n_trained is None:
+        return f"{start}how it was trained is not known, so {sweeping} cannot follow its training"
+    if not trained.config.steady:
+        return f"{start}it was not trained steadily, so estimates by {sweeping} can be far off"
+    problem = Problem.of(trained.dataset, trained.config)
+    cost = problem.fact_cost + _STEP * problem.n_directions
+    if cost * trained.n_trained > _QUICK:
+        updates = ", with its updates," if problem.calendar.phases else ""
+        return f"{start}its training{updates} is too long for {sweeping} to take only seconds"
+    return None
+
+
+def _sweeping_method() -> str:
+    """The name of the method that follows training."""
+    return next(each.name for each in map(get_method, names(METHODS)) if each.is_linear)
 
 
 def trust_of(method: Method, reliability: Reliability) -> str:

@@ -33,11 +33,19 @@ class ImpactedPrediction(NamedPrediction):
     """The standing without the fact, as estimated."""
     top_answer_changes: bool | None
     """Whether the top answer is another one without the fact; None if the estimate does not say."""
+    before: Standing | None = None
+    actual: Standing | None = None
+    """With `verify`: as retrained with all facts, the control, and without the fact."""
+    claim: str | None = None
+    """With `verify`: whether the estimate came true: confirmed, partly confirmed or refuted."""
 
 
 @dataclass(frozen=True)
 class Impact:
-    """What facts do to predictions, if they are removed together; all of it is estimated."""
+    """What facts do to predictions, if they are removed together.
+
+    All of it is estimated, except for what retraining shows with `verify`.
+    """
 
     facts: tuple[NamedFact, ...]
     predictions: tuple[ImpactedPrediction, ...]
@@ -52,6 +60,12 @@ class Impact:
     """Number of predictions with another top answer without the facts; None if not known."""
     method: str
     seconds: float
+    control_matches_run: bool | None = None
+    """Whether retraining with all facts gives the stored run; None without `verify`."""
+    n_retrainings: int = 0
+    n_known: int = 0
+    """Number of retrainings that were stored already."""
+    engine: str | None = None
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +98,7 @@ def find_impact(
     order = np.argsort(-signed, kind="stable")
     order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]
     changes = _top_changes(before, after) if says_tops else None
+    not_said = () if says_tops or options.verify else (_NOT_SAID,)
     named = name_standings(trained, after[order])
     facts = (NamedFact(**describe_fact(trained.dataset, fact)) for fact in fact_ids.tolist())
     found = (
@@ -105,7 +120,7 @@ def find_impact(
         n_top_changes=None if changes is None else int(changes.sum()),
         method=method.name,
         seconds=time.perf_counter() - start,
-        notes=(*method.notes(trained), *(() if says_tops else (_NOT_SAID,))),
+        notes=(*method.notes(trained), *not_said),
     )
 
 

@@ -16,6 +16,7 @@ from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import in_order
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.registry import unknown
 
 _EXAMINED, _EXPLAINED, _ADJACENT = 500, 200, 200_000
 """Number of held-out facts, from the first on, to predict; and number of questions to explain, as
@@ -68,7 +69,7 @@ class Shortlist:
     def find(self, kind: str, limit: int) -> list[InterestingPrediction]:
         """The first predictions of a kind."""
         if kind not in KINDS:
-            raise WhereofError(f"unknown kind {kind!r}; choose from {', '.join(KINDS)}")
+            raise unknown("kind", kind, KINDS)
         if limit < 1:
             raise WhereofError(f"limit is {limit}; give a number from 1 on")
         with self._lock:  # of several threads, one computes

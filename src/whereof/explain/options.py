@@ -137,3 +137,4 @@ class ImpactOptions(Settings):
     limit: int | None = number(None, "number of predictions  [default: all]", "Predictions", 1)
     top: int | str = number(10, "number of predictions to list, or all", "List", 1, word="all")
     opposing: bool = choice(False, "list predictions that the fact opposes", "List")
+    verify: bool = choice(False, "also retrain without the fact, and compare", "Retraining")

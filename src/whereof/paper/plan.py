@@ -17,6 +17,7 @@ from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.explain.options import ExplainOptions
+from whereof.registry import unknown
 from whereof.retrain.options import EngineOptions
 from whereof.settings import Settings, choice, number
 from whereof.training.config import TrainConfig
@@ -92,9 +93,11 @@ class PaperOptions(Settings):
         if isinstance(self.models, str):
             names = (name.strip() for name in self.models.split(","))
             object.__setattr__(self, "models", tuple(filter(None, names)))
-        unknown = [f"unknown model {model!r}" for model in self.models if model not in MODELS]
-        if unknown or not self.models:
-            raise WhereofError(f"{[*unknown, 'no models'][0]}; choose from {', '.join(MODELS)}")
+        if not self.models:
+            raise WhereofError(f"no models; choose from {', '.join(MODELS)}")
+        for model in self.models:
+            if model not in MODELS:
+                raise unknown("model", model, MODELS)
         self.seconds  # noqa: B018 - raises on a time that cannot be read
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
+from whereof.registry import unknown
 from whereof.settings import shown
 from whereof.types import OBJECT, RELATION, SUBJECT
 
@@ -206,7 +207,7 @@ def find_predictions(
         return read_predictions(Path(predictions))[:limit]
     _check_asks(trained, asks)
     if split not in _SPLITS:
-        raise WhereofError(f"unknown split {split!r}; choose from {', '.join(_SPLITS)}")
+        raise unknown("split", split, _SPLITS)
     facts = getattr(trained.dataset, split)
     if not len(facts):
         raise WhereofError(

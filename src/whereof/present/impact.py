@@ -1,12 +1,14 @@
 """The impact of facts on predictions: in words and as a table."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from whereof.explain.impact import Impact
+from whereof.explain.impact import Impact, ImpactedPrediction
 from whereof.present import names
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.table import Column, Table
@@ -28,6 +30,16 @@ def impact_words(impact: Impact) -> str:
     return words
 
 
+def claims_words(impact: Impact) -> str:
+    """How many estimates came true for the listed predictions; empty without retraining."""
+    claims = Counter(each.claim for each in impact.predictions if each.claim is not None)
+    if not claims:
+        return ""
+    kinds = ("confirmed", "partly confirmed", "refuted")
+    found = ", ".join(f"{claims[kind]:,} {kind}" for kind in kinds if claims[kind])
+    return f"Retraining checks {count(claims.total(), 'listed estimate')}: {found}."
+
+
 def impact_table(impact: Impact, most: int | None = None) -> Table:
     """The predictions with the largest influence."""
     found = impact.predictions
@@ -42,23 +54,57 @@ def impact_table(impact: Impact, most: int | None = None) -> Table:
         (Column("asks", "predicts"), [each.asks for each in found]),
         (Column("value", output, unit), [each.value for each in found]),
         (Column("influence", "estimated influence", "influence"), [p.influence for p in found]),
-        (Column("without", "estimated without", unit), [p.without.value for p in found]),
-        (
-            Column("top", "new top answer"),
-            [names.top_cell(p.without, p) if p.top_answer_changes else None for p in found],
+        *(
+            _actual_columns(found, unit)
+            if impact.n_retrainings
+            else _estimated_columns(found, unit)
         ),
     ]
     return Table.by_columns("predictions", "The predictions", columns, most=most)
+
+
+def _estimated_columns(
+    found: Sequence[ImpactedPrediction], unit: str
+) -> Iterator[tuple[Column, list[Any]]]:
+    yield Column("without", "estimated without", unit), [each.without.value for each in found]
+    tops = [names.top_cell(it.without, it) if it.top_answer_changes else None for it in found]
+    yield Column("top", "new top answer"), tops
+
+
+def _actual_columns(
+    found: Sequence[ImpactedPrediction], unit: str
+) -> Iterator[tuple[Column, list[Any]]]:
+    """What retraining showed: the influence is the difference to the control."""
+    both = [
+        (it.before, it.actual) for it in found if it.before is not None and it.actual is not None
+    ]
+    actual = [before.value - after.value for before, after in both]
+    yield Column("actual_influence", "actual influence", "influence"), actual
+    yield Column("actual", "actual without", unit), [after.value for _, after in both]
+    yield Column("claim", "estimate is"), [each.claim for each in found]
+    changed = [after.top_answer != before.top_answer for before, after in both]
+    tops = [
+        names.top_cell(*reversed(it)) if new else None
+        for it, new in zip(both, changed, strict=True)
+    ]
+    yield Column("top", "new top answer"), tops
 
 
 def show_impact(out: Console, impact: Impact) -> None:
     """Print the impact."""
     for fact in impact.facts[:3]:
         show(out, Text(on_one_line(f"{fact.fact_id}  {names.fact_text(fact)}"), style="bold"))
-    show(out, impact_words(impact))
+    show(out, impact_words(impact), *filter(None, [claims_words(impact)]))
     if impact.predictions:
         table = impact_table(impact)
         show(out, heading(table.title), replace(table, title=""))
-    took = f"{count(impact.n_adjacent, 'prediction')} with something in common, in "
-    show(out, *impact.notes, f"{took}{seconds(impact.seconds)}; method {impact.method}")
-    show(out, "The numbers are estimates, not confirmed by retraining.")
+    near = f"{count(impact.n_adjacent, 'prediction')} with something in common"
+    if impact.n_retrainings:
+        noun = names.noun_of(impact.facts)
+        these = names.these_facts(len(impact.facts), noun)
+        said = f"actual: retrained with all {noun}s, the control, and without {these}"
+        effort, more = f"{near}; {names.effort_text(impact)}", "--json"
+    else:
+        said = "The numbers are estimates, not confirmed by retraining."
+        effort, more = f"{near}, in {seconds(impact.seconds)}", "--verify, --json"
+    show(out, *impact.notes, f"{effort}; method {impact.method}", said, f"next: {more}")

@@ -11,6 +11,7 @@ from whereof.table import Cell, Column, Table
 from whereof.units import count, ordinal, show
 
 if TYPE_CHECKING:
+    from whereof.explain.impact import Impact
     from whereof.predict.answers import Answer
     from whereof.retrain.smallest import Smallest
     from whereof.retrain.sufficient import Sufficient
@@ -34,6 +35,10 @@ _LONG = 30
 _SHORT = 10
 """Letters of the last step of a relation below which the step before it is shown too."""
 
+_NO_RANK = (
+    "A rank of - is not known: the method follows only the strongest rivals. "
+    "Follow more with `explain --rivals N`."
+)
 _FILE_NAME = 100
 """Letters of the name of a file."""
 
@@ -220,7 +225,7 @@ def scale_text(ratings: Iterable[float], low: float, high: float) -> str:
     return f"Ratings in the data go from {low:g} to {high:g}; the model's can go beyond."
 
 
-def effort_text(result: "Verdict | Smallest | Sufficient") -> str:
+def effort_text(result: "Verdict | Smallest | Sufficient | Impact") -> str:
     """Number of retrainings, how many were stored already, and the time."""
     known = f", {result.n_known:,} stored already" if result.n_known else ""
     took = show(result.seconds, "seconds")
@@ -392,7 +397,14 @@ def standings_table(
         others = (getattr(each, column.name, "") for column in more)
         top = [top_cell(each, before)] if tops else []
         rows.append((name, each.value, each.rank or None, *others, *top))
+    if not all(each.rank for each in standings.values()):
+        note = f"{note} {_NO_RANK}".strip()
     return Table("standings", title, columns, rows, note)
+
+
+def rank_note(table: Table) -> str:
+    """The part of the note of standings that a terminal shows too: what an unknown rank means."""
+    return _NO_RANK if _NO_RANK in table.note else ""
 
 
 def top_cell(standing: Standing, before: Standing) -> Cell:

@@ -26,7 +26,7 @@ def show_smallest(out: Console, result: Smallest) -> None:
     name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
     show(out, name, smallest_words(result))
     for table in smallest_tables(result, most=20):
-        show(out, heading(table.title), replace(table, title="", note=""))
+        show(out, heading(table.title), replace(table, title="", note=names.rank_note(table)))
     show(out, *result.notes, f"{names.effort_text(result)}; method {result.method}", "next: --json")
 
 

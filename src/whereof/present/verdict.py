@@ -42,7 +42,7 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
     show(out, name, verdict_words(verdict), *claim)
     for table in verdict_tables(verdict, most=20):
         if listed or table.name != "facts":
-            show(out, heading(table.title), replace(table, title="", note=""))
+            show(out, heading(table.title), replace(table, title="", note=names.rank_note(table)))
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
     effort = f"{names.effort_text(verdict)}; method {verdict.method}"
     show(out, *verdict.notes, effort, f"next: {', '.join(more)}")

@@ -12,9 +12,10 @@ from whereof.errors import WhereofError
 from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
 from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction, as_plain
 from whereof.explain.facts import find_facts
+from whereof.explain.impact import Impact
 from whereof.explain.method import N_RIVALS, Sets, able_method, get_method, standings_without
 from whereof.explain.options import ExplainOptions
-from whereof.predict.prediction import Prediction
+from whereof.predict.prediction import Prediction, find_prediction, typed
 from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
 from whereof.registry import render
@@ -145,22 +146,9 @@ class Verdict:
 
         None if there was no estimate.
         """
-        before, predicted, actual = self.before, self.predicted, self.actual
-        if predicted is None:
+        if self.predicted is None:
             return None
-        # An estimate is about the stored run, from which the control may differ.
-        said, done = self.prediction.value - predicted.value, before.value - actual.value
-        noise = _NOISE * abs(before.value)
-        same_top = predicted.top_answer in ("", actual.top_answer)
-        if predicted.top_answer == actual.top_answer != before.top_answer and said * done > 0:
-            return "confirmed"  # the answer changes as estimated
-        if abs(said) <= noise and abs(done) <= noise:  # all that was said is the top answer
-            return "confirmed" if same_top else "refuted"
-        unforeseen = abs(said) <= noise and abs(done) > _FAR * noise
-        if said * done <= 0 or abs(done) < abs(said) / _FAR or unforeseen:
-            return "refuted"
-        near = _CLOSE[0] <= done / said <= _CLOSE[1]
-        return "confirmed" if near and same_top else "partly confirmed"
+        return _judge(self.prediction, self.predicted, self.before, self.actual)
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof verify --json` prints."""
@@ -219,6 +207,61 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
             *more_notes,
         ),
     )
+
+
+def verify_impact(case: Case, impact: Impact) -> Impact:
+    """The impact with what retraining without its facts does to the listed predictions."""
+    if not impact.predictions:
+        return impact
+    start, retrainer = time.perf_counter(), replace(case.retrainer, counts=Counter[str]())
+    found = _retrain(
+        replace(case, retrainer=retrainer),
+        [_prediction_of(case.trained, each) for each in impact.predictions],
+        [np.array([fact.fact_id for fact in impact.facts], np.int64)],
+    )
+    before = name_standings(case.trained, found.control)
+    actual = name_standings(case.trained, found.after)
+    matches = found.effect.control_matches_run
+    return replace(
+        impact,
+        predictions=tuple(
+            replace(each, before=old, actual=new, claim=_judge(each, each.without, old, new))
+            for each, old, new in zip(impact.predictions, before, actual, strict=True)
+        ),
+        control_matches_run=matches,
+        n_retrainings=retrainer.counts.total(),
+        n_known=retrainer.counts["known"],
+        engine=retrainer.engine.identity.split()[0],
+        seconds=impact.seconds + time.perf_counter() - start,
+        notes=(*impact.notes, *(() if matches else (_DIFFERS.format(case.seed),))),
+    )
+
+
+def _prediction_of(trained: Trained, named: NamedPrediction) -> Prediction:
+    """The prediction with these names."""
+    places = (named.subject, named.relation, named.object)
+    names = [typed(name) for name in places if name is not None]
+    return find_prediction(trained, names, asks=named.asks)
+
+
+def _judge(stored: Standing, predicted: Standing, before: Standing, actual: Standing) -> str:
+    """Whether an estimate came true: confirmed, partly confirmed or refuted.
+
+    stored, before: of the stored run, which the estimate is about, and of the control, which may
+    differ from it.
+    """
+    said, done = stored.value - predicted.value, before.value - actual.value
+    noise = _NOISE * abs(before.value)
+    same_top = predicted.top_answer in ("", actual.top_answer)
+    if predicted.top_answer == actual.top_answer != before.top_answer and said * done > 0:
+        return "confirmed"  # the answer changes as estimated
+    if abs(said) <= noise and abs(done) <= noise:  # all that was said is the top answer
+        return "confirmed" if same_top else "refuted"
+    unforeseen = abs(said) <= noise and abs(done) > _FAR * noise
+    if said * done <= 0 or abs(done) < abs(said) / _FAR or unforeseen:
+        return "refuted"
+    near = _CLOSE[0] <= done / said <= _CLOSE[1]
+    return "confirmed" if near and same_top else "partly confirmed"
 
 
 def _find_removed(

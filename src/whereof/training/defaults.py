@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whereof.errors import WhereofError
 from whereof.models import Model, find_model
+from whereof.registry import unknown
 from whereof.settings import plain
 from whereof.training.config import NEGATIVES_UNSET, TrainConfig
 
@@ -183,5 +184,5 @@ def _check_company(config: TrainConfig, settings: Mapping[str, Any]) -> None:
 def preset_settings(preset: str, dataset: str) -> dict[str, Any]:
     """The settings of a preset for a dataset; common ones if the paper does not use it."""
     if preset not in PRESETS:
-        raise WhereofError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
+        raise unknown("preset", preset, PRESETS)
     return _PAPER | _PAPER_BY_DATASET.get(dataset, {})
