@@ -51,18 +51,6 @@ def test_new_leaves_out_what_is_known(run: str, queries: Path) -> None:
     )
 
 
-def test_known_answers_have_no_rank_in_the_table_and_in_json(run: str) -> None:
-    asked = ("predict", run, "egypt", "embassy", "--top", "all")
-    found = json.loads(whereof(*asked, "--json").stdout)["answers"]
-    rows = whereof(*asked).stdout.splitlines()[2:]
-    for answer, row in zip(found, rows, strict=True):
-        is_known = answer["known"] in ("train", "valid")
-        assert (answer["rank"] is None) is is_known
-        ending = [answer["rank"], answer["known"]]
-        assert row.split()[3:] == [str(value) for value in ending if value is not None]
-    assert None in [answer["rank"] for answer in found]
-
-
 def test_json_is_one_summary(run: str, queries: Path) -> None:
     out = queries.with_name("answers.tsv")
     arguments = ["--queries", str(queries), "-o", str(out), "--top", "all", "--json"]

@@ -73,7 +73,7 @@ def test_probabilities_and_ranks_are_those_of_predicting(nations: whereof.Run) -
         found = nations.explain("egypt", "embassy", answer.entity).prediction
         assert found.probability == pytest.approx(answer.probability, rel=1e-6)
         assert found.score == pytest.approx(answer.score, rel=1e-6)
-        assert answer.rank == (found.rank if found.is_new else None)
+        assert found.rank == answer.rank
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,7 @@ def test_every_way_gives_the_same_bits(tmp_path: Path, model: str, precision: st
         (answer,) = (each for each in answers if each.entity == name)
         for other in (each.standing, explained, answer):
             assert (other.probability, other.score) == (found.probability, found.score)
-        assert explained.rank == found.rank
-        assert answer.rank == (found.rank if explained.is_new else None)
+        assert explained.rank == found.rank == answer.rank
         assert explained.top_answer == found.top_answer
     (alone,) = run.predict(*ASKED[0][:3]).answers
     verdict = run.verify(*ASKED[0][:3], top=1, threads=1)

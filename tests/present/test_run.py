@@ -74,12 +74,13 @@ def test_the_order_of_metrics_is_one() -> None:
 
 
 def test_known_answers_have_no_rank() -> None:
-    answers = [Answer("a", "Ann", 0.5, 1.0, None, "train"), Answer("b", "b", 0.25, 0.5, 1, None)]
+    answers = [Answer("a", "Ann", 0.5, 1.0, 1, "train"), Answer("b", "b", 0.25, 0.5, 1, None)]
     assert plain(answers_table("", answers)).splitlines() == [
         "answer   probability  score  rank  known",
         "Ann (a)       0.5000  1.000        train",
         "b             0.2500  0.500     1",
     ]
+    assert plain(answers_table("", answers[:1])).splitlines()[1].split()[-2:] == ["1", "train"]
 
 
 def test_ratings_are_held_to_their_scale() -> None:

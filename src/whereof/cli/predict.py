@@ -43,7 +43,7 @@ def command(
     QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (in a run
     trained with --inverse), or a whole triple to see this answer alone. Two-way runs have no
     RELATION. An entity named _ is typed '\_'. Answers known from training or validation are
-    shown without a rank; --new leaves them out.
+    shown, but ranks skip them; --new leaves them out.
 
     A file of queries has one query per line, separated by TAB, or by commas in a .csv file. All
     lines are checked first. The ending of the output is its format: .tsv, .txt, .csv or .jsonl,

@@ -32,8 +32,8 @@ class Answer:
     probability: float | None
     """None for a rating model: its score is the rating."""
     score: float
-    rank: int | None
-    """Among new answers. None if the answer is known from training or validation."""
+    rank: int
+    """Skips answers known from training and validation, except this one."""
     known: str | None
     """The split that contains it as a fact: train, valid or test."""
 
@@ -128,13 +128,12 @@ def predict(
     # Ranks count the new candidates that score higher.
     better = np.sort(scored.scores[scored.new & (scored.scores > scores.min(initial=np.inf))])
     ranks = 1 + len(better) - np.searchsorted(better, scores, "right")
-    is_new = scored.new[places].tolist()
     columns = (
         map(data.entities.name, ids),
         map(data.entities.label, ids),
         (None if trained.config.rated else p for p in scored.probabilities[places].tolist()),
         scores.tolist(),
-        (rank if ranked else None for rank, ranked in zip(ranks.tolist(), is_new, strict=True)),
+        ranks.tolist(),
         (None if split < 0 else SPLITS[split] for split in scored.splits[places].tolist()),
     )
     return Answers(

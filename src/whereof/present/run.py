@@ -137,11 +137,13 @@ def answers_table(
     columns = [Column("answer", "answer"), *output, Column("rank", "rank", "count")]
     rows = []
     for answer in answers:
+        is_ranked = len(answers) == 1 or answer.known not in ("train", "valid")
         values: list[Any] = [answer.probability, answer.score]
         if scale is not None:
             values = [min(max(answer.score, scale[0]), scale[1])]
-        row = [named(answer.entity, answer.label), *values, answer.rank or "", answer.known or ""]
-        rows.append([Cell(value, tone="" if answer.rank else "faint") for value in row])
+        rank = answer.rank if is_ranked else ""
+        row = [named(answer.entity, answer.label), *values, rank, answer.known or ""]
+        rows.append([Cell(value, tone="" if is_ranked else "faint") for value in row])
     return Table("answers", title, [*columns, Column("known", "known")], rows)
 
 

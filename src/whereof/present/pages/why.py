@@ -215,7 +215,7 @@ def _with_known(found: Reasons) -> Answers:
     if mine.is_new or mine.rank > len(answers.answers):
         return answers
     name, label = names.name_of(mine, mine.asks), names.label_of(mine, mine.asks)
-    own = Answer(name, label, mine.probability, mine.score or 0.0, None, mine.known)
+    own = Answer(name, label, mine.probability, mine.score or 0.0, mine.rank, mine.known)
     every = [*answers.answers]
     every.insert(mine.rank - 1, own)
     return replace(answers, answers=tuple(every))
@@ -241,11 +241,10 @@ def _true(site: Site, found: Reasons, words: Words) -> Iterator[dict[str, str]]:
     is_guess = prediction.known is None
     for each in others[:_MOST_TRUE]:
         label = words.label(each.entity, each.label, prediction.asks)
-        rank = each.rank or 0  # answers of the test set are new: each has a rank
         yield {
             "label": label,
-            "stands": f"{show(each.probability, 'percent')}, rank {rank:,}",
-            "asks": f"Why {'not ' * (is_guess and rank > prediction.rank)}{label}?",
+            "stands": f"{show(each.probability, 'percent')}, rank {each.rank:,}",
+            "asks": f"Why {'not ' * (is_guess and each.rank > prediction.rank)}{label}?",
             "why": _why(site, answers, each) if answers is not None else "",
         }
 
