@@ -29,7 +29,7 @@ from whereof.training.optimizers import add, fill_reach, pace_of
 from whereof.training.problem import Problem
 from whereof.training.sampling import CURVATURE_STREAM, key_of, mix
 from whereof.training.step import draw_candidates, gather, loss_of
-from whereof.training.tables import Ledgers
+from whereof.training.tables import Ledgers, allocate_work
 from whereof.training.trainer import Trainer
 from whereof.types import Facts
 
@@ -82,7 +82,7 @@ def settle_trace(
         starts = np.array([slots[place].start for place in places])
         for rows in _blocks(trainer.n_rows[side], trainer.widths[side]):
             bends = trainer.bends(side, rows)
-            shares = np.array_split(np.arange(rows.start, rows.stop), os.cpu_count() or 1)
+            shares = _shares(rows)
             for first in range(n_earlier, len(trace), size):
                 stop = min(first + size, len(trace))
                 part = slice(first, stop)
@@ -90,7 +90,7 @@ def settle_trace(
                 listed = starts, *_owned(problem.facts[part], places, half, trainer.n_rows[side])
                 work = partial(_settle, trainer, side, bends, rows.start, listed, trace[part])
                 with ThreadPoolExecutor(len(shares)) as pool:
-                    list(pool.map(work, (range(it[0], it[-1] + 1) for it in shares if len(it))))
+                    list(pool.map(work, shares))
                 advanced(n_done + (stop - n_earlier) * len(rows) // n_new, n_rows)
             n_done += len(rows)
 
@@ -114,6 +114,12 @@ def _blocks(n_rows: int, width: int) -> list[range]:
     room = min(_BLOCK_BYTES, _BLOCK_SHARE * (total_memory() or math.inf))
     size = max(int(room / (4 * _half(width))), 1)
     return [range(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def _shares(rows: range) -> list[range]:
+    """The rows in one part per core."""
+    parts = np.array_split(np.arange(rows.start, rows.stop), os.cpu_count() or 1)
+    return [range(part[0], part[-1] + 1) for part in parts if len(part)]
 
 
 def _half(width: int) -> int:
@@ -174,11 +180,21 @@ class _Curvature(Trainer):
         n_steps, per_step = size * problem.n_directions, 3 * width + (1 + _DRAWS) * n_candidates
         numbers, per_row = n_steps * width * per_step, n_steps / self.n_rows[side]
         every = max(math.ceil(numbers / _MOST_NUMBERS), int(per_row / (_ENOUGH * width)), 1)
-        weights = np.zeros(n_candidates, found.dtype)
-        for start in range(0, size, self.timeline.block_size):
-            self._enter_block(start, 0)
-            given = self._model, self._work, self._block
-            add_bends(*given, side, (rows.start, rows.stop), every, found, weights)
+        shares = _shares(rows)
+        works = [allocate_work(problem, self.tables, self._work.weights) for _ in shares]
+        weights = np.zeros((len(shares), n_candidates), found.dtype)
+
+        def add(number: int) -> None:
+            mine = shares[number]
+            work = works[number]._replace(draw=self._work.draw)
+            own = found[mine.start - rows.start : mine.stop - rows.start]
+            span = mine.start, mine.stop
+            add_bends(self._model, work, self._block, side, span, every, own, weights[number])
+
+        with ThreadPoolExecutor(len(shares)) as pool:
+            for start in range(0, size, self.timeline.block_size):
+                self._enter_block(start, 0)
+                list(pool.map(add, range(len(shares))))
         return found
 
 
