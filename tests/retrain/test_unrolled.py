@@ -111,7 +111,30 @@ def test_an_interrupted_sweep_goes_on(
             assert np.array_equal(array, stopped[prediction][key])
 
 
-def test_a_sweep_leaves_what_another_kept(
+def test_a_sweep_is_kept_until_its_size_is_measured(
+    run: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
+    without = shutil.ignore_patterns("prepared")
+    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run", ignore=without))
+    asked = find_scored(copy._trained, ("china", "embassy", "usa"), ExplainOptions()).prediction
+    method, context = get_method("unrolled"), Context(Aim("probability"))
+
+    def stop(*_: object) -> float:
+        raise Interrupted("while it retrains")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("whereof.retrain.methods.unrolled.measure_scale", stop)
+        with pytest.raises(Interrupted, match="while it retrains"):
+            prepare(method, copy._trained, [asked], context)
+    events = Stopping(None)
+    again = prepare(method, copy._trained, [asked], context, events)[asked]
+    assert len(events.told) == 1  # nothing is swept again
+    wanted = prepare(method, run._trained, [asked], context)[asked]
+    assert np.array_equal(again["changes"], wanted["changes"])
+
+
+def test_a_short_sweep_leaves_what_another_kept(
     run: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run"))
@@ -120,9 +143,10 @@ def test_a_sweep_leaves_what_another_kept(
         find_scored(copy._trained, ("cuba", "embassy", it), ExplainOptions()).prediction
         for it in ("usa", "uk")
     )
-    monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
-    with pytest.raises(Interrupted):
-        prepare(method, copy._trained, [one], context, Stopping(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
+        with pytest.raises(Interrupted):
+            prepare(method, copy._trained, [one], context, Stopping(1))
     kept = (copy.path / "prepared" / "unrolled-part.npz").read_bytes()
     prepare(method, copy._trained, [other], context)
     assert (copy.path / "prepared" / "unrolled-part.npz").read_bytes() == kept

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, reduce
 from hashlib import blake2b
 
@@ -32,13 +33,17 @@ _SLOPES, _PART = "unrolled-slopes-1", "unrolled-part"
 _KEEP_SECONDS, _KEEP_SHARE = 60.0, 20.0
 """A sweep is kept after this time, and only if that takes less than a 20th of it."""
 _LEAST_SECONDS = 5.0
-"""What an interrupted sweep must have taken to be kept."""
+"""What a sweep that is interrupted, or complete, must have taken to be kept."""
 
 
+@contextmanager
 def sweep(
     trained: Trained, columns: Columns, events: Events, context: Context
-) -> tuple[Numbers, bool]:
-    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run."""
+) -> Iterator[tuple[Numbers, bool]]:
+    """(n_columns, n_facts) changes by every fact; whether the replay differs from the run.
+
+    The run keeps what was swept until its use succeeds.
+    """
     assert trained.n_trained is not None
     problem = Problem.of(trained.dataset, trained.config)
     epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
@@ -68,7 +73,6 @@ def sweep(
             continue
         if kept is not None:
             count.add(int(kept["n_done"]))
-
         so_far = {"done": done, "differs": np.array(differs)}
 
         def advanced(n: int, keep: Callable[[], Kept], so_far: Arrays = so_far) -> None:
@@ -82,8 +86,9 @@ def sweep(
         same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
         differs = differs or not all(same)
         done, kept = np.concatenate([done, influence]), None
+    part.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
+    yield done, differs
     part.remove()
-    return done, differs
 
 
 def _final(trained: Trained, columns: Columns, chosen: NDArray[np.int64]) -> Adjoint:
@@ -122,7 +127,7 @@ class _Part:
         return self._is_kept
 
     def remove(self) -> None:
-        """Forget it: the sweep is complete."""
+        """Forget what was kept."""
         if self._is_kept:
             self._store.remove(_PART)
 

@@ -230,17 +230,18 @@ def _sweep_to_scale(
     """As `sweep`, with changes of the size that retraining shows; some epochs alone have none."""
     key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
     if context.sweep_epochs is not None:
-        return sweep(trained, columns, events, context)
+        with sweep(trained, columns, events, context) as swept:
+            return swept
     known, is_scale = trained.store, like(scale=((), "float64"))
     sample = draw_sample(trained) if known.find(key, is_scale) is None else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
-    found, differs = sweep(trained, [*columns, *more], events, context)
-    found, drawn = np.split(found, [len(columns)])
+    with sweep(trained, [*columns, *more], events, context) as (found, differs):
+        found, drawn = np.split(found, [len(columns)])
 
-    def measure() -> Arrays:
-        return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
+        def measure() -> Arrays:
+            return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
 
-    return float(known.get(key, measure, is_scale, events)["scale"]) * found, differs
+        return float(known.get(key, measure, is_scale, events)["scale"]) * found, differs
 
 
 _UNSTEADY = (
