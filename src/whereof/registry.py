@@ -19,6 +19,8 @@ RENDERERS = "whereof.renderers"
 """Functions that display objects of lower rooms, which must not import the room `present`."""
 
 _MANY = 20
+_NEAR = 0.7
+"""How alike a suggested name is at least: who types gpu does not mean cpu."""
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {
         "rollback": "whereof.explain.methods.rollback:ROLLBACK",
@@ -121,7 +123,7 @@ def render(name: str, *given: Any) -> Any:
 def unknown(noun: str, name: str, allowed: Iterable[str], remedy: str = "") -> WhereofError:
     """The error for an unknown name: it suggests the nearest one, and lists all if they are few."""
     allowed = [*allowed]
-    near = get_close_matches(str(name), allowed, 1)
+    near = get_close_matches(str(name), allowed, 1, _NEAR)
     remedy = remedy or f"choose from {', '.join(allowed)}"
     if near:
         remedy = f"did you mean {near[0]!r}? {remedy if len(allowed) < _MANY else ''}".strip()
