@@ -45,8 +45,8 @@ test-pythons: ## run the fast tests with several interpreters (PYTHONS="python3.
 		$(MAKE) test PYTHON=$$each VENV=.venv-$$(basename $$each) ARGS="$(ARGS)"; \
 	done
 
+# Old packages warn about newer ones, so warnings are not errors here.
 test-oldest: $(OLDEST_VENV)/.installed ## run the fast tests with the oldest dependencies that are allowed, in .venv-oldest
-	# Old packages warn of newer ones, so warnings are no errors here.
 	$(OLDEST_VENV)/$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow" -W default $(ARGS)
 
 audit-dependencies: $(AUDIT_VENV)/.installed ## look for known security holes in the pinned dependencies (needs the internet)

@@ -20,7 +20,7 @@ RENDERERS = "whereof.renderers"
 
 _MANY = 20
 _NEAR = 0.7
-"""How alike a suggested name is at least: who types gpu does not mean cpu."""
+"""Smallest similarity of a suggested name: `gpu` must not suggest `cpu`."""
 _OURS: dict[str, dict[str, str]] = {
     METHODS: {
         "rollback": "whereof.explain.methods.rollback:ROLLBACK",

@@ -60,7 +60,7 @@ def test_impact_is_checked_by_retraining(run: str) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     text = whereof(*asked).stdout
-    assert "Retraining checks 2 listed estimates: " in text
+    assert "Retraining checked 2 estimates: " in text
     assert "2 retrainings, 2 stored already" in text
     assert "not confirmed by retraining" not in text
     for each in found["predictions"]:

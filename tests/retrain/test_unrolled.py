@@ -95,7 +95,7 @@ def test_an_interrupted_sweep_goes_on(
         kept, n_done = copy.path / "prepared" / "unrolled-part.npz", 0
         for after in stops:
             events = Stopping(after)
-            with pytest.raises(Interrupted, match="the same question goes on from here"):
+            with pytest.raises(Interrupted, match="ask again to continue"):
                 prepare(method, copy._trained, predictions, context, events)
             assert kept.is_file()
             assert n_done < events.told[-1]

@@ -589,7 +589,7 @@ class Run(ArrayRun):
         `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
         together. `options` are fields of `whereof.ImpactOptions`, such as predictions, split and
         method, and of `whereof.EngineOptions`. With `verify`, Whereof also retrains without the
-        fact, and the listed predictions show what really happens to them.
+        fact; the listed predictions then have `before`, `actual` and `claim`.
         """
         from whereof.api.runs import open_cases
         from whereof.explain.impact import find_impact
@@ -601,12 +601,12 @@ class Run(ArrayRun):
         engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
         claims = self.reliability.of(asked.method)
         said = claims is not None and claims.believable
-        chosen = wanted, asked, events or Events()
-        if not asked.verify:
-            return find_impact(self._trained, *chosen, says_tops=said)
+        found = find_impact(self._trained, wanted, asked, events or Events(), says_tops=said)
+        if not (asked.verify and found.predictions):
+            return found
         with open_cases(self, engine, events) as open_seeds:
             (case,) = open_seeds()
-            return verify_impact(case, find_impact(self._trained, *chosen, says_tops=said))
+            return verify_impact(case, found)
 
     @checked
     def audit(

@@ -27,9 +27,9 @@ def command(
     --predictions names. It estimates each prediction without the fact. By default it uses rollback,
     which estimates all of them at once.
 
-    --verify also retrains the model without the fact, and once with all facts: the control. For
-    each listed prediction, it shows the actual influence beside the estimate. Finished retrainings
-    are kept in the run.
+    --verify also retrains the model twice: without the fact, and with all facts (the control). For
+    each listed prediction, it then shows the actual influence beside the estimated one. The run
+    stores the retrainings.
     """
     from whereof.present.impact import show_impact
     from whereof.present.terminal import console

@@ -67,7 +67,9 @@ def default_reason(trained: Trained) -> str | None:
     cost = problem.fact_cost + _STEP * problem.n_directions
     if cost * trained.n_trained > _QUICK:
         updates = ", with its updates," if problem.calendar.phases else ""
-        return f"{start}its training{updates} is too long for {sweeping} to take only seconds"
+        return (
+            f"{start}its training{updates} is too long for a sweep of a few seconds by {sweeping}"
+        )
     return None
 
 

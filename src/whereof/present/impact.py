@@ -37,7 +37,7 @@ def claims_words(impact: Impact) -> str:
         return ""
     kinds = ("confirmed", "partly confirmed", "refuted")
     found = ", ".join(f"{claims[kind]:,} {kind}" for kind in kinds if claims[kind])
-    return f"Retraining checks {count(claims.total(), 'listed estimate')}: {found}."
+    return f"Retraining checked {count(claims.total(), 'estimate')}: {found}."
 
 
 def impact_table(impact: Impact, most: int | None = None) -> Table:
@@ -75,17 +75,14 @@ def _actual_columns(
     found: Sequence[ImpactedPrediction], unit: str
 ) -> Iterator[tuple[Column, list[Any]]]:
     """What retraining showed: the influence is the difference to the control."""
-    both = [
-        (it.before, it.actual) for it in found if it.before is not None and it.actual is not None
-    ]
+    both = [(it.before, it.actual) for it in found if it.before and it.actual]
     actual = [before.value - after.value for before, after in both]
     yield Column("actual_influence", "actual influence", "influence"), actual
     yield Column("actual", "actual without", unit), [after.value for _, after in both]
     yield Column("claim", "estimate is"), [each.claim for each in found]
-    changed = [after.top_answer != before.top_answer for before, after in both]
     tops = [
-        names.top_cell(*reversed(it)) if new else None
-        for it, new in zip(both, changed, strict=True)
+        names.top_cell(after, before) if after.top_answer != before.top_answer else None
+        for before, after in both
     ]
     yield Column("top", "new top answer"), tops
 
@@ -102,9 +99,10 @@ def show_impact(out: Console, impact: Impact) -> None:
     if impact.n_retrainings:
         noun = names.noun_of(impact.facts)
         these = names.these_facts(len(impact.facts), noun)
-        said = f"actual: retrained with all {noun}s, the control, and without {these}"
+        said = f"actual influence: retrained with all {noun}s, minus retrained without {these}"
         effort, more = f"{near}; {names.effort_text(impact)}", "--json"
     else:
         said = "The numbers are estimates, not confirmed by retraining."
-        effort, more = f"{near}, in {seconds(impact.seconds)}", "--verify, --json"
+        effort = f"{near}, in {seconds(impact.seconds)}"
+        more = "--verify, --json" if impact.predictions else "--json"
     show(out, *impact.notes, f"{effort}; method {impact.method}", said, f"next: {more}")

@@ -1,4 +1,4 @@
-"""Sweeps over a trained run, which keep in its store how far they are."""
+"""Sweeps through the training of a run. Long ones store their progress, and can be continued."""
 
 import os
 import time
@@ -28,21 +28,26 @@ Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
 
 _GIGABYTE = 1 << 30
 _CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
-_SLOPES, _PART = "unrolled-slopes-1", "unrolled-part"
-"""Keys of the store; there is one unfinished sweep at most."""
+_SLOPES, _PART, _VERSION = "unrolled-slopes-1", "unrolled-part", 1
+"""Keys of the store, which has one unfinished sweep at most, and the version of its state."""
 _KEEP_SECONDS, _KEEP_SHARE = 60.0, 20.0
-"""A sweep is kept after this time, and only if that takes less than a 20th of it."""
+"""Seconds between two writes of the state, and how often the time of a write they are at least."""
 _LEAST_SECONDS = 5.0
-"""What a sweep that is interrupted, or complete, must have taken to be kept."""
+"""A sweep that stops or ends is stored if the last write is at least this long ago."""
 
 
 @contextmanager
 def sweep(
-    trained: Trained, columns: Columns, events: Events, context: Context
+    trained: Trained,
+    columns: Columns,
+    events: Events,
+    context: Context,
+    *,
+    is_used: bool = False,
 ) -> Iterator[tuple[Numbers, bool]]:
     """(n_columns, n_facts) changes by every fact; whether the replay differs from the run.
 
-    The run keeps what was swept until its use succeeds.
+    is_used: long work with the result follows, and the store has it until this ends without error.
     """
     assert trained.n_trained is not None
     problem = Problem.of(trained.dataset, trained.config)
@@ -62,7 +67,8 @@ def sweep(
         at_once = memory // (2 * problem.row_bytes)
     n_rounds = -(-len(columns) // max(at_once, 1))
     n_facts = trained.n_trained if n_swept is None else n_swept
-    part = _Part(trained.store, columns, (n_swept, n_rounds, trained.on_card))
+    how = _VERSION, trained.n_trained, n_swept, n_rounds, trained.on_card, slopes is not None
+    part = _Part(trained.store, columns, how)
     done, differs, kept = np.zeros((0, len(problem.facts))), False, part.read()
     if kept is not None:
         done, differs = kept["done"], bool(kept["differs"])
@@ -79,21 +85,24 @@ def sweep(
             stops = count.add(n)
             is_kept = part.write(lambda: {**keep(), **so_far}, now=stops)
             if stops:
-                hint = "the same question goes on from here" if is_kept else "nothing of it is kept"
+                hint = "ask again to continue" if is_kept else "nothing of it was stored"
                 raise Interrupted(f"the sweep was interrupted; {hint}")
 
-        influence, replayed = sweeper.run(_final(trained, columns, chosen), advanced, kept)
+        final = _final(trained, problem, columns, chosen)
+        influence, replayed = sweeper.run(final, advanced, kept)
         same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
         differs = differs or not all(same)
         done, kept = np.concatenate([done, influence]), None
-    part.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
+    if is_used:
+        part.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
     yield done, differs
     part.remove()
 
 
-def _final(trained: Trained, columns: Columns, chosen: NDArray[np.int64]) -> Adjoint:
+def _final(
+    trained: Trained, problem: Problem, columns: Columns, chosen: NDArray[np.int64]
+) -> Adjoint:
     """The derivatives of some columns by the trained rows."""
-    problem = Problem.of(trained.dataset, trained.config)
     real, shapes = difference_of(problem)[0], (rows.shape for rows in trained.parameters)
     final = Adjoint(*(np.empty((len(chosen), *shape), real) for shape in shapes))
     for place, at in enumerate(chosen):
@@ -112,7 +121,7 @@ class _Part:
 
     def read(self) -> Arrays | None:
         """The state that was kept of the same sweep."""
-        found = self._store.find(_PART, self._is_mine) if _PART in self._store else None
+        found = self._store.find(_PART, self._is_mine)
         self._is_kept = found is not None
         return found
 
@@ -121,14 +130,15 @@ class _Part:
         seconds = time.monotonic() - self._last
         if seconds > (_LEAST_SECONDS if now else max(_KEEP_SECONDS, _KEEP_SHARE * self._took)):
             start = time.monotonic()
-            self._is_kept = self._store.put(_PART, {**state(), "about": self._about})
+            # If it cannot be written, the state before is still there.
+            self._is_kept |= self._store.put(_PART, {**state(), "about": self._about})
             self._last = time.monotonic()
             self._took = self._last - start
         return self._is_kept
 
     def remove(self) -> None:
-        """Forget what was kept."""
-        if self._is_kept:
+        """Forget what was kept, unless another process has replaced it."""
+        if self._is_kept and self._store.find(_PART, self._is_mine) is not None:
             self._store.remove(_PART)
 
     def _is_mine(self, arrays: Arrays) -> bool:
@@ -165,7 +175,7 @@ def _slopes(
 
     def advanced(n_more: int) -> None:
         if count.add(n_more):
-            raise Interrupted("interrupted before the sweep; nothing is kept")
+            raise Interrupted("interrupted before the sweep started; nothing was stored")
 
     def make() -> Arrays:
         return {"slopes": unlearnt_slopes(problem, n_trained, advanced)}

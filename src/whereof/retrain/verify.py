@@ -211,8 +211,6 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
 
 def verify_impact(case: Case, impact: Impact) -> Impact:
     """The impact with what retraining without its facts does to the listed predictions."""
-    if not impact.predictions:
-        return impact
     start, retrainer = time.perf_counter(), replace(case.retrainer, counts=Counter[str]())
     found = _retrain(
         replace(case, retrainer=retrainer),

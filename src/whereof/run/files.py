@@ -364,14 +364,14 @@ def like(**kinds: tuple[tuple[int, ...], str]) -> Fits:
 
 _LOOK_SECONDS = 0.1
 """How often someone who waits asks whether to stop."""
-_SEAL, _PART = 32, 1 << 20
+_SEAL, _CHUNK = 32, 1 << 20
 """The bytes of a SHA-256 checksum, and of what is read at a time for it."""
 
 
 class Store:
     """Arrays that take long to compute, by key: the last ones in memory, all in the run's folder.
 
-    Of several threads, one computes at a time. A file begins with its checksum. What cannot be
+    Of several threads, one computes at a time. A file ends with its checksum. What cannot be
     read, or does not fit, is computed again.
     """
 
@@ -453,9 +453,10 @@ class Store:
 
     def _read(self, key: str) -> Arrays | None:
         """The arrays in the file of a key; None if it is missing, truncated or altered."""
-        path = self._path(key)
+        if (path := self._path(key)) is None:
+            return None
         # A damaged file can raise nearly anything.
-        with contextlib.suppress(Exception), path.open("rb") as file:  # type: ignore[union-attr]
+        with contextlib.suppress(Exception), path.open("rb") as file:
             size = file.seek(-_SEAL, os.SEEK_END)
             if file.read() == _digest(file, size):
                 file.seek(0)
@@ -484,7 +485,7 @@ def _digest(file: IO[bytes], size: int) -> bytes:
     """The checksum of the first bytes of a file; its position is then after them."""
     found = hashlib.sha256()
     file.seek(0)
-    while part := file.read(min(size, _PART)):
+    while part := file.read(min(size, _CHUNK)):
         found.update(part)
         size -= len(part)
     return found.digest()

@@ -184,7 +184,7 @@ class _Curvature(Trainer):
         works = [allocate_work(problem, self.tables, self._work.weights) for _ in shares]
         weights = np.zeros((len(shares), n_candidates), found.dtype)
 
-        def add(number: int) -> None:
+        def add_share(number: int) -> None:
             mine = shares[number]
             work = works[number]._replace(draw=self._work.draw)
             own = found[mine.start - rows.start : mine.stop - rows.start]
@@ -194,7 +194,7 @@ class _Curvature(Trainer):
         with ThreadPoolExecutor(len(shares)) as pool:
             for start in range(0, size, self.timeline.block_size):
                 self._enter_block(start, 0)
-                list(pool.map(add, range(len(shares))))
+                list(pool.map(add_share, range(len(shares))))
         return found
 
 

@@ -90,7 +90,7 @@ class Sweep:
             }
             return state | as_kept(trained[0] if trained else replayed.parameters(), n_done)
 
-        if kept is not None and can_continue(kept, keep(), self.n_trained):
+        if kept is not None and can_continue(kept, keep(), sum(replayed.segments())):
             trained, n_done = [rows_in(kept)], int(kept["n_done"])
             for hand in hands:
                 hand.restore(kept)
@@ -118,14 +118,14 @@ def as_kept(trained: Parameters, n_done: int) -> dict[str, NDArray[Any]]:
     return {**rows, "n_done": np.array(n_done)}
 
 
-def can_continue(kept: Kept, first: Kept, n_trained: int) -> bool:
-    """Whether a state has what the first state of a sweep has, and is on the way."""
+def can_continue(kept: Kept, first: Kept, n_most: int) -> bool:
+    """Whether a state has the arrays of a sweep's first state, and some of `n_most` facts swept."""
     alike = (
         (it.shape, it.dtype) == (kept[name].shape, kept[name].dtype)
         for name, it in first.items()
         if name in kept
     )
-    return first.keys() <= kept.keys() and all(alike) and 0 < int(kept["n_done"]) <= n_trained
+    return first.keys() <= kept.keys() and all(alike) and 0 < int(kept["n_done"]) <= n_most
 
 
 def rows_in(kept: Kept) -> Parameters:
@@ -184,7 +184,7 @@ def go_back(
             back(group)
 
     left = segments[first:]
-    while n_done > 0:
+    while n_done > 0 and left:
         n_facts = left.pop()
         if n_facts > n_done:
             left.append(n_facts - n_done)

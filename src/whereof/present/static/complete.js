@@ -48,6 +48,7 @@ export function complete(input) {
     input.setAttribute("aria-activedescendant", options[place].id);
   };
   const show = (names) => {
+    const selected = list.children[place]?.dataset.name; // stays so if a late answer comes
     list.replaceChildren(
       ...names.map((each, index) => {
         const option = make("li", { role: "option", id: `${id}-${index}`, "aria-selected": "false" });
@@ -71,6 +72,8 @@ export function complete(input) {
     list.hidden = names.length === 0;
     input.setAttribute("aria-expanded", String(!list.hidden));
     input.removeAttribute("aria-activedescendant");
+    const at = names.findIndex((each) => each.name === selected);
+    if (at >= 0) move(at + 1);
   };
   const search = async () => {
     asked?.abort();

@@ -82,6 +82,8 @@ class CudaSweep:
         found = np.zeros((0, len(self.problem.facts)))
         if kept is not None:
             found = kept["found"]
+            if len(kept["adjoint"]) > size:  # there is less memory than before
+                kept = None
 
         def sweep_share(kept: Kept | None) -> Numbers:
             share = slice(len(found), len(found) + (size if kept is None else len(kept["adjoint"])))

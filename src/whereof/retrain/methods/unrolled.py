@@ -235,7 +235,8 @@ def _sweep_to_scale(
     known, is_scale = trained.store, like(scale=((), "float64"))
     sample = draw_sample(trained) if known.find(key, is_scale) is None else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
-    with sweep(trained, [*columns, *more], events, context) as (found, differs):
+    every, is_used = [*columns, *more], bool(sample)
+    with sweep(trained, every, events, context, is_used=is_used) as (found, differs):
         found, drawn = np.split(found, [len(columns)])
 
         def measure() -> Arrays:
