@@ -92,7 +92,7 @@ def test_an_interrupted_sweep_goes_on(
     found, steps = [], []
     for name, stops in (("straight", []), ("stopped", [3, 2, 4])):
         copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / name))
-        kept, n_done = copy.path / "prepared" / "unrolled-part.npz", 0
+        kept, n_done = copy.path / "prepared" / "unrolled-progress.npz", 0
         for after in stops:
             events = Stopping(after)
             with pytest.raises(Interrupted, match="ask again to continue"):
@@ -147,9 +147,9 @@ def test_a_short_sweep_leaves_what_another_kept(
         patch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
         with pytest.raises(Interrupted):
             prepare(method, copy._trained, [one], context, Stopping(1))
-    kept = (copy.path / "prepared" / "unrolled-part.npz").read_bytes()
+    kept = (copy.path / "prepared" / "unrolled-progress.npz").read_bytes()
     prepare(method, copy._trained, [other], context)
-    assert (copy.path / "prepared" / "unrolled-part.npz").read_bytes() == kept
+    assert (copy.path / "prepared" / "unrolled-progress.npz").read_bytes() == kept
 
 
 def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:

@@ -28,7 +28,7 @@ Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
 
 _GIGABYTE = 1 << 30
 _CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
-_SLOPES, _PART, _VERSION = "unrolled-slopes-1", "unrolled-part", 1
+_SLOPES, _PROGRESS, _VERSION = "unrolled-slopes-1", "unrolled-progress", 1
 """Keys of the store, which has one unfinished sweep at most, and the version of its state."""
 _KEEP_SECONDS, _KEEP_SHARE = 60.0, 20.0
 """Seconds between two writes of the state, and how often the time of a write they are at least."""
@@ -49,27 +49,17 @@ def sweep(
 
     is_used: long work with the result follows, and the store has it until this ends without error.
     """
-    assert trained.n_trained is not None
     problem = Problem.of(trained.dataset, trained.config)
-    epochs, memory = context.sweep_epochs, int(context.sweep_memory * _GIGABYTE)
-    n_swept = None
-    if epochs is not None:
-        first = max(problem.calendar.n_epochs(trained.n_trained) - epochs, 0)
-        n_swept = trained.n_trained - problem.calendar.before(first)
-    slopes = _slopes(trained, problem, memory, events)
-    sweeper: Sweep | CudaSweep
+    memory = int(context.sweep_memory * _GIGABYTE)
+    sweeper = _sweeper(trained, problem, context.sweep_epochs, memory, events)
+    at_once = memory // (2 * problem.row_bytes)
     if trained.on_card:
-        sweeper = CudaSweep(problem, trained.n_trained, n_swept, slopes)
         at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
-    else:
-        threads = os.cpu_count() or 1
-        sweeper = Sweep(problem, trained.n_trained, n_swept, slopes, memory=memory, threads=threads)
-        at_once = memory // (2 * problem.row_bytes)
     n_rounds = -(-len(columns) // max(at_once, 1))
-    n_facts = trained.n_trained if n_swept is None else n_swept
-    how = _VERSION, trained.n_trained, n_swept, n_rounds, trained.on_card, slopes is not None
-    part = _Part(trained.store, columns, how)
-    done, differs, kept = np.zeros((0, len(problem.facts))), False, part.read()
+    n_facts = sweeper.n_trained if sweeper.n_swept is None else sweeper.n_swept
+    how = _VERSION, n_facts, n_rounds, trained.n_trained, trained.on_card, sweeper.slopes is None
+    progress = _Progress(trained.store, columns, how)
+    done, differs, kept = np.zeros((0, len(problem.facts))), False, progress.read()
     if kept is not None:
         done, differs = kept["done"], bool(kept["differs"])
     count = _Count(events, n_rounds * n_facts, f"{_facts(problem)}, going back through training")
@@ -83,7 +73,7 @@ def sweep(
 
         def advanced(n: int, keep: Callable[[], Kept], so_far: Arrays = so_far) -> None:
             stops = count.add(n)
-            is_kept = part.write(lambda: {**keep(), **so_far}, now=stops)
+            is_kept = progress.write(lambda: {**keep(), **so_far}, now=stops)
             if stops:
                 hint = "ask again to continue" if is_kept else "nothing of it was stored"
                 raise Interrupted(f"the sweep was interrupted; {hint}")
@@ -94,9 +84,25 @@ def sweep(
         differs = differs or not all(same)
         done, kept = np.concatenate([done, influence]), None
     if is_used:
-        part.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
+        progress.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
     yield done, differs
-    part.remove()
+    progress.remove()
+
+
+def _sweeper(
+    trained: Trained, problem: Problem, epochs: int | None, memory: int, events: Events
+) -> Sweep | CudaSweep:
+    """A sweep over the last epochs, or over all of training, on the CPU or the GPU."""
+    assert trained.n_trained is not None
+    n_swept = None
+    if epochs is not None:
+        first = max(problem.calendar.n_epochs(trained.n_trained) - epochs, 0)
+        n_swept = trained.n_trained - problem.calendar.before(first)
+    slopes = _slopes(trained, problem, memory, events)
+    if trained.on_card:
+        return CudaSweep(problem, trained.n_trained, n_swept, slopes)
+    threads = os.cpu_count() or 1
+    return Sweep(problem, trained.n_trained, n_swept, slopes, memory=memory, threads=threads)
 
 
 def _final(
@@ -112,7 +118,7 @@ def _final(
     return final
 
 
-class _Part:
+class _Progress:
     """How far a long sweep is, in the run's store: the same sweep goes on after an interruption."""
 
     def __init__(self, store: Store, columns: Columns, how: tuple[object, ...]) -> None:
@@ -121,7 +127,7 @@ class _Part:
 
     def read(self) -> Arrays | None:
         """The state that was kept of the same sweep."""
-        found = self._store.find(_PART, self._is_mine)
+        found = self._store.find(_PROGRESS, self._is_mine)
         self._is_kept = found is not None
         return found
 
@@ -131,15 +137,15 @@ class _Part:
         if seconds > (_LEAST_SECONDS if now else max(_KEEP_SECONDS, _KEEP_SHARE * self._took)):
             start = time.monotonic()
             # If it cannot be written, the state before is still there.
-            self._is_kept |= self._store.put(_PART, {**state(), "about": self._about})
+            self._is_kept |= self._store.put(_PROGRESS, {**state(), "about": self._about})
             self._last = time.monotonic()
             self._took = self._last - start
         return self._is_kept
 
     def remove(self) -> None:
         """Forget what was kept, unless another process has replaced it."""
-        if self._is_kept and self._store.find(_PART, self._is_mine) is not None:
-            self._store.remove(_PART)
+        if self._is_kept and self._store.find(_PROGRESS, self._is_mine) is not None:
+            self._store.remove(_PROGRESS)
 
     def _is_mine(self, arrays: Arrays) -> bool:
         return np.array_equal(arrays.get("about", ()), self._about)
