@@ -63,6 +63,15 @@ def test_a_second_question_reads_what_was_swept(run: whereof.Run) -> None:
     assert stored == {file: file.stat().st_mtime_ns for file in (run.path / "prepared").iterdir()}
 
 
+def test_sizes_are_corrected_as_soon_as_there_is_memory(run: whereof.Run) -> None:
+    asked = ("egypt", "embassy", "uk")
+    small = run.explain(*asked, method="unrolled", sweep_memory=1e-6)
+    corrected = run.explain(*asked, method="unrolled")
+    assert any("too small" in note for note in small.notes)
+    assert not any("too small" in note for note in corrected.notes)
+    assert [each.influence for each in small.facts] != [each.influence for each in corrected.facts]
+
+
 class Stopping(Events):
     """Asks to stop after some steps of the way back."""
 

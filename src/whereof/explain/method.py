@@ -283,6 +283,10 @@ class Method:
         """
         return {}
 
+    def depends_on(self, trained: Trained, context: Context) -> tuple[object, ...]:
+        """What else than the prediction decides what `prepare` returns for it."""
+        return context.aim, context.rivals, context.sweep_epochs, trained.on_card, self.version
+
     def accepts(
         self, trained: Trained, prediction: Prediction, context: Context, prepared: Arrays
     ) -> bool:
@@ -436,7 +440,7 @@ def _store_keys(
     """The keys under which a run stores what a method prepares."""
     if method.prepares != "predictions":
         return [f"{method.name}-run"] if method.prepares == "run" else []
-    how = (context.aim, context.rivals, context.sweep_epochs, trained.on_card, method.version)
+    how = method.depends_on(trained, context)
     digests = (blake2b(repr((it, how)).encode(), digest_size=8).hexdigest() for it in predictions)
     return [f"{method.name}-{digest}" for digest in digests]
 

@@ -50,7 +50,7 @@ def sweep(
     is_used: long work with the result follows, and the store has it until this ends without error.
     """
     problem = Problem.of(trained.dataset, trained.config)
-    memory = int(context.sweep_memory * _GIGABYTE)
+    memory = _memory(context)
     sweeper = _sweeper(trained, problem, context.sweep_epochs, memory, events)
     at_once = memory // (2 * problem.row_bytes)
     if trained.on_card:
@@ -87,6 +87,17 @@ def sweep(
         progress.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
     yield done, differs
     progress.remove()
+
+
+def corrects_sizes(trained: Trained, context: Context) -> bool:
+    """Whether a sweep has enough memory for the sizes of influences on rows with few facts."""
+    problem = Problem.of(trained.dataset, trained.config)
+    return _slopes_bytes(trained, problem) <= _memory(context)
+
+
+def _memory(context: Context) -> int:
+    """The bytes that a sweep may use on the CPU."""
+    return int(context.sweep_memory * _GIGABYTE)
 
 
 def _sweeper(
@@ -168,14 +179,11 @@ def _slopes(
 
     None if memory is too small, or if training uses every fact once, which needs no correction.
     """
-    n_trained, n_facts = trained.n_trained or 0, len(problem.facts)
-    if n_trained <= n_facts and problem.n_directions == 1:
-        return None
-    item = np.dtype(problem.config.precision).itemsize
-    needed = n_facts * problem.trace_width * item
+    needed, n_trained = _slopes_bytes(trained, problem), trained.n_trained or 0
     if needed > memory:
-        what = f"that takes {needed / _GIGABYTE:.1f} GB: choose a larger --sweep-memory"
-        events.emit(Note(f"influences of facts in rows with few facts are too small; {what}"))
+        what = f"{needed / _GIGABYTE:.1f} GB are needed: choose a larger --sweep-memory"
+        events.emit(Note(f"influences of facts in rows with few facts will be too small; {what}"))
+    if not 0 < needed <= memory:
         return None
     count = _Count(events, n_trained, f"{_facts(problem)}, training again")
 
@@ -186,9 +194,17 @@ def _slopes(
     def make() -> Arrays:
         return {"slopes": unlearnt_slopes(problem, n_trained, advanced)}
 
-    shape = (problem.calendar.n_epochs(n_trained), n_facts, problem.n_directions)
+    shape = (problem.calendar.n_epochs(n_trained), len(problem.facts), problem.n_directions)
     found = trained.store.get(_SLOPES, make, like(slopes=(shape, "float32")), events)
     return found["slopes"]
+
+
+def _slopes_bytes(trained: Trained, problem: Problem) -> int:
+    """The memory that computing the slopes takes; 0 if no slopes are needed."""
+    n_facts = len(problem.facts)
+    if (trained.n_trained or 0) <= n_facts and problem.n_directions == 1:
+        return 0
+    return n_facts * problem.trace_width * np.dtype(problem.config.precision).itemsize
 
 
 def _facts(problem: Problem) -> str:

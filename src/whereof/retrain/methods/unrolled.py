@@ -12,7 +12,7 @@ from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, 
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.size import draw_sample, measure_scale
-from whereof.retrain.sweep import Columns, sweep
+from whereof.retrain.sweep import Columns, corrects_sizes, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
 from whereof.types import FactIds, Numbers
@@ -81,6 +81,10 @@ class Unrolled(Method):
             "differs": np.full(len(scored), differs),
         }
 
+    def depends_on(self, trained: Trained, context: Context) -> tuple[object, ...]:
+        how = super().depends_on(trained, context)
+        return how if corrects_sizes(trained, context) else (*how, _SMALL)
+
     def accepts(
         self, trained: Trained, prediction: Prediction, context: Context, prepared: Arrays
     ) -> bool:
@@ -114,7 +118,10 @@ class Unrolled(Method):
             what = f"method unrolled requires all {scored.prediction.asks}s as candidates"
             raise WhereofError(f"{what}; leave out candidates")
         ranked = super().rank(scored, sets, context)
-        return replace(ranked, notes=(_DIFFERS,)) if context.prepared["differs"] else ranked
+        notes = (_DIFFERS,) if context.prepared["differs"] else ()
+        if not corrects_sizes(scored.trained, context):
+            notes = (*notes, _SMALL)
+        return replace(ranked, notes=notes)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The effect of removing each set: the changes of its facts add up in the log-odds."""
@@ -229,6 +236,8 @@ def _sweep_to_scale(
 ) -> tuple[Numbers, bool]:
     """As `sweep`, with changes of the size that retraining shows; some epochs alone have none."""
     key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
+    if not corrects_sizes(trained, context):
+        key += "-small"
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
             return swept
@@ -249,6 +258,10 @@ _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
     "unrolled can be far off; check them by retraining, or train with the default optimizer and "
     "accumulator"
+)
+_SMALL = (
+    "influences of facts in rows with few facts are too small: correcting them needs more memory "
+    "than --sweep-memory allows"
 )
 _DIFFERS = (
     "replaying the training gives other rows than the stored run: facts were unlearned from it, or "
