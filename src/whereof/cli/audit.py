@@ -18,10 +18,10 @@ def command(run: "whereof.Run", events: Events, **settings: Any) -> _options.Res
     Whereof lists the training facts that look wrong, and the facts that are most responsible for
     wrong answers on held-out facts. It shows the influence of relations, entities, sources and
     groups of entities. It also lists facts that support nothing, relations and entities that repeat
-    each other, and facts that break a rule that nearly all other facts follow.
+    each other, and facts that break a rule of their relation.
 
     Influences are estimates. --verify retrains the model without the listed facts, and without each
-    listed group, and shows the actual influence. The run keeps finished retrainings.
+    listed group, and shows the actual influence. The run stores finished retrainings.
     """
     from whereof.present.audit import show_audit
     from whereof.present.terminal import console

@@ -26,12 +26,12 @@ def command(run: "whereof.Run", out: Path | None, force: bool, **settings: Any) 
     remove; all removes every supporting fact.
 
     --predictions top: the top new answer of every query of a split. true: the facts of the split.
-    FILE: one prediction per line. --seeds N repeats all of it for N seeds; their runs are trained
-    once. --protocols chooses other ways to evaluate.
+    FILE: one prediction per line. --seeds N repeats all of it for N seeds. --protocols chooses
+    other ways to evaluate.
 
-    Every retraining is kept in the run: after an interruption the same command continues where it
-    stopped. The ending of the file for -o is its format: .parquet, or .jsonl, .tsv, .txt or .csv,
-    each also with .gz.
+    The run stores every retraining: after an interruption, the same command continues where it
+    stopped. The ending of the file for -o decides its format: .parquet, or .jsonl, .tsv, .txt or
+    .csv, each also with .gz.
     """
     from whereof.present.files import check_output
     from whereof.present.report import show_evaluation

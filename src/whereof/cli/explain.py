@@ -35,13 +35,13 @@ class _BulkOptions(Settings):
         metavar="top|true|FILE",
     )
     out: str | Path | None = choice(
-        None, "file for the explanations, or for the one of PREDICTION", "In bulk", short="-o"
+        None, "file for the explanations, or for that of PREDICTION", "In bulk", short="-o"
     )
     split: str = choice("test", "split for top and true", "In bulk", "test valid train")
     limit: int | None = number(None, "number of predictions, from the first on", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
     device: str = choice("cpu", "where rollback and unrolled run", "In bulk", "cpu cuda")
-    resume: bool = choice(False, "continue interrupted work; an error without any", "In bulk")
+    resume: bool = choice(False, "only continue interrupted work, never start new work", "In bulk")
 
 
 @_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))
@@ -60,25 +60,26 @@ def command(
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
     file. _ means the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
-    trained with --inverse. An entity named _ is typed '\_'.
+    trained with --inverse. For an entity named _, type '\_'.
 
-    Each fact has an influence. With rollback and unrolled, this is the estimated change of the
-    probability, and the table shows the estimated probability without the fact. Other methods
-    that do not retrain have their own scale. rollback ranks adjacent facts, unrolled all facts.
-    Facts that support the prediction come first; --opposing lists the others. --method retrain
-    is exact: it retrains the model without each adjacent fact, and first says how long this
-    takes. --method verified retrains only without the strongest facts of several methods, as
-    many as --budget allows, and shows estimated and actual influences.
+    The influence of a fact is how far the prediction falls without it. rollback and unrolled
+    estimate the fall of the probability. Other methods that do not retrain have their own scale.
+    rollback ranks adjacent facts (those that share an entity or the relation), unrolled ranks
+    all facts. The table lists facts that support the prediction; --opposing lists the others.
+    --method retrain is exact: it retrains the model without each adjacent fact, and first says
+    how long this takes. --method verified retrains only without the strongest facts of several
+    methods, as many as --budget allows, and shows estimated and actual influences.
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
-    every query of a split. true: the facts of the split. FILE: one prediction per line, separated
-    by TAB, or by commas in a .csv file. The ending of the output is its format: .jsonl, .tsv, .txt,
-    .csv, .ttl or .nt, each also with .gz, or .parquet. After an interruption, run the same command
-    again to continue. With one PREDICTION, -o writes its explanation, and the ending may also be
-    .graphml. In .ttl and .nt, the prediction is a quoted triple, annotated with its facts.
+    every query of a split. true: the facts of the split. FILE: one prediction per line, with TABs
+    between names, or commas in a .csv file. The ending of the output file decides its format:
+    .jsonl, .tsv, .txt, .csv, .ttl or .nt, each also with .gz, or .parquet. After an interruption,
+    run the same command again to continue. With one PREDICTION, -o writes its explanation, and the
+    ending may also be .graphml. In .ttl and .nt, the prediction is a quoted triple, annotated with
+    its facts.
 
     --history explains a prediction for a user who is not in the data, by the items of the history.
-    PREDICTION is then one ITEM, or _ for the top new one; see whereof predict --help.
+    PREDICTION is then one ITEM, or _ for the top new item; see whereof predict --help.
     """
     from whereof.explain.method import get_method
 

@@ -15,8 +15,8 @@ from whereof.cli import _options
 def command(runs: tuple[Path, ...], everything: bool, check: bool) -> _options.Result:
     """Show a run: data, settings, metrics, files.
 
-    Several runs are shown side by side, with the settings that differ. A run that is not finished
-    is shown with its progress.
+    Whereof shows several runs side by side, with the settings that differ. For a run that is not
+    finished, it shows the progress.
     """
     from whereof.api.run import Run
     from whereof.models import find_model

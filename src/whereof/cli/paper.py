@@ -15,10 +15,9 @@ from whereof.retrain.options import EngineOptions
 def command(dataset: str, events: Events, **settings: Any) -> _options.Result:
     """Reproduce the paper's tables and figures, with ours beside them.
 
-    Trains, explains, removes facts and retrains as the paper did, and writes tables and figures
-    into a folder. The cheapest parts come first, and the time they need is shown before the work
-    begins. After an interruption, the folder has all finished parts, and the same command
-    continues.
+    Whereof trains, explains, removes facts and retrains as in the paper, and writes tables and
+    figures into a folder. First it prints how long each part takes. The cheapest parts come first.
+    After an interruption, the folder has all finished parts, and the same command continues.
     """
     from whereof.paper.write import HOW_TO_READ, reproduce
     from whereof.present.terminal import console, heading, show

@@ -38,20 +38,20 @@ def command(
     events: Events,
     **settings: Any,
 ) -> _options.Result:
-    r"""Rank the answers to a query, or to a file of them.
+    r"""Rank the answers to a query, or to a file of queries.
 
     QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (in a run
     trained with --inverse), or a whole triple to see this answer alone. Two-way runs have no
-    RELATION. An entity named _ is typed '\_'. Answers known from training or validation are
-    shown, but ranks skip them; --new leaves them out.
+    RELATION. For an entity named _, type '\_'. Ranks skip answers known from training or
+    validation; --new leaves them out.
 
-    A file of queries has one query per line, separated by TAB, or by commas in a .csv file. All
-    lines are checked first. The ending of the output is its format: .tsv, .txt, .csv or .jsonl,
-    each also with .gz, or .parquet.
+    A file of queries has one query per line, with TABs between names, or commas in a .csv file.
+    Whereof checks all lines first. The ending of the output file decides its format: .tsv, .txt,
+    .csv or .jsonl, each also with .gz, or .parquet.
 
     --history ranks items for a user who is not in the data, without retraining. The file has one
-    item per line and, if the run learned ratings, its rating after a TAB, or after a comma in a
-    .csv file. QUERY is then empty, or one ITEM.
+    item per line. For a rating model, the rating follows after a TAB, or after a comma in a .csv
+    file. QUERY is then empty, or one ITEM.
     """
     if history is not None and queries is not None:
         raise WhereofError("--history and --queries cannot be combined; choose one")

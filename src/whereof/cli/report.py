@@ -31,11 +31,12 @@ from whereof.cli import _options
 )
 @_options.flag("--force", help="Overwrite a file that exists.")
 def command(run: "whereof.Run", out: Path, **options: Any) -> _options.Result:
-    """Write one page about a run and its evaluations: HTML, or Markdown for a file.md.
+    """Write one page about a run and its evaluations, as HTML or Markdown.
 
-    The page has the data, settings and metrics, all evaluations with charts, and some predictions
-    explained. Evaluations by `whereof evaluate` are in the run's folder; --evaluation adds others.
-    The page is one file without links to others. Markdown has metrics and evaluations, no charts.
+    The page has the data, settings and metrics, all evaluations with charts, and the explanations
+    of some predictions. It shows the evaluations that `whereof evaluate` stored in the run;
+    --evaluation adds others. The page is one file that needs no other file. If its name ends in
+    .md, it is Markdown, with metrics and evaluations but without charts.
     """
     path = run.report(out, **options)
     return {"report": str(path)}, partial(click.echo, f"{path} is written")

@@ -20,18 +20,18 @@ def command(
     r"""Find the fewest facts whose removal changes the top answer.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
-    answer; an entity named _ is typed '\_'.
+    answer; for an entity named _, type '\_'.
 
     Whereof searches with the estimates of --method and retrains the model without every set that
-    it tries: first single facts, then growing sets until the top answer changes, then ever smaller
-    ones. The result is the smallest set that really changed the answer, and whether each of its
-    facts is needed. --budget limits the number of retrainings, or the time.
+    it tries: first single facts, then growing sets until the top answer changes, then smaller
+    sets. The result is the smallest set that really changed the answer. It also says whether each
+    fact of the set is needed. --budget limits the number of retrainings, or the time.
 
     --sufficient asks the opposite question: which facts of SUBJECT, given to other entities, make
     the model predict OBJECT for them too? Whereof adds the facts and retrains.
 
-    Finished retrainings are kept in the run: after an interruption the same command continues
-    where it stopped, and asking again costs nothing.
+    The run stores finished retrainings: after an interruption, the same command continues where
+    it stopped, and asking again costs nothing.
     """
     from whereof.present.smallest import show_smallest, show_sufficient
     from whereof.present.terminal import console

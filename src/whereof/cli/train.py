@@ -22,7 +22,7 @@ from whereof.training.defaults import PRESETS
 @click.option(
     "--search/--no-search",
     default=None,
-    help="Search for settings that are not given, by short trainings with adagrad  [default: yes]",
+    help="Search for settings that you do not pass, by short adagrad trainings  [default: yes]",
 )
 def command(
     data: str | None, resume: Path | None, events: Events, **options: Any

@@ -24,8 +24,7 @@ def command(
     FACTS is a file of new facts, in any format that `whereof train` reads. They may contain new
     entities and relations. Training continues from the rows and the optimizer state of RUN. Every
     epoch uses all new facts and some earlier facts. The trace continues too, so explanations cover
-    old and new facts. The new run records the phases of its training. verify, evaluate and the
-    method unrolled repeat these phases.
+    old and new facts.
 
     RUN does not change. After an interruption, continue with `whereof train --resume`.
     """

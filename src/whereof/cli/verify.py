@@ -20,18 +20,18 @@ from whereof.retrain.options import EngineOptions, VerifyOptions
 def command(
     run: "whereof.Run", prediction: tuple[str, ...], html: Path | None, force: bool, **settings: Any
 ) -> _options.Result:
-    r"""Retrain without the facts of a prediction and compare with what was predicted.
+    r"""Retrain without the facts of a prediction, and compare with the estimate.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
-    answer; an entity named _ is typed '\_'.
+    answer; for an entity named _, type '\_'.
 
     Whereof removes the strongest facts that --method finds, or those that --facts names, all
     together. It retrains the model without them, with the same seed, negatives and order, and
     once with all facts: the control. --each also removes every fact alone. --seeds N repeats all
     of it for N seeds, which shows what is signal and what is chance.
 
-    Finished retrainings are kept in the run: after an interruption the same command continues
-    where it stopped, and asking again costs nothing.
+    The run stores finished retrainings: after an interruption, the same command continues where
+    it stopped, and asking again costs nothing.
     """
     from whereof.present.terminal import console
     from whereof.present.verdict import show_verdict, verdict_page

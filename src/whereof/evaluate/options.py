@@ -55,7 +55,7 @@ class EvaluateOptions(Settings):
         None, "for leave-one-out: number of random facts to remove  [default: all]", HOW, 1
     )
     top_facts: int = number(
-        50, "with facts: also remove the first N facts of every method, for each prediction", HOW, 1
+        50, "with --facts: also remove the first N facts of every method, per prediction", HOW, 1
     )
     drop: float | _Words = choice(
         "50%", "for datamodelling: shares of the facts to drop, separated by commas", HOW
@@ -224,8 +224,8 @@ class AuditOptions(Settings):
     )
     ranking_method: str | None = choice(
         None,
-        "how to estimate what the model says of a fact without that fact  [default: rollback, if "
-        "the run has a trace]",
+        "how to estimate the loss of a fact without that fact  [default: rollback, if the run "
+        "has a trace]",
         "Audit",
         "rollback unrolled",
     )

@@ -82,7 +82,10 @@ class ExplainOptions(Settings):
         None, "sweep only the last N epochs: faster, less exact  [default: all]", "Method", 1
     )
     rivals: int | None = number(
-        None, "rivals that unrolled follows  [default: 3; 0 with --predictions]", "Method", 0
+        None,
+        "number of other answers that unrolled follows  [default: 3; 0 with --predictions]",
+        "Method",
+        0,
     )
     sweep_memory: float = number(1.0, "gigabytes of main memory for a sweep", "Method", above=0)
 

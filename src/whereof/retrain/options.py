@@ -141,7 +141,8 @@ class SmallestOptions(Settings):
 
     method: str | None = choice(
         None,
-        "method that ranks the facts to try  [default: the one that fits the first retrainings]",
+        "method that ranks the facts to try  [default: the one whose estimates "
+        "fit the first retrainings]",
         "Search",
         registry=METHODS,
     )

@@ -112,8 +112,8 @@ class TrainConfig(Settings):
     trace: bool = choice(True, "record what each fact changes; rollback requires it", "Trace")
     credit: str = choice(
         "source",
-        "credit a fact with its own step, with all that its gradient changes (source), or with "
-        "what later steps left of that (forget)",
+        "what goes into the trace of a fact: its own steps (step), all that its gradients change "
+        "(source), or that minus what later steps undo (forget)",
         "Trace",
         "step source forget",
     )
