@@ -54,7 +54,7 @@ def test_a_folder_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
     (tmp_path / "run" / "retrained").write_text("in the way")
     with open_case(run, ENGINE, events) as case:
         assert len(case.retrainer.journal) == 0
-    assert events.notes == [f"retrainings are not kept: {tmp_path}/run/retrained: File exists"]
+    assert events.notes == [f"retrainings are not stored: {tmp_path}/run/retrained: File exists"]
 
 
 def test_a_sibling_is_trained_once_under_changed_settings(tmp_path: Path) -> None:

@@ -30,5 +30,5 @@ def test_a_run_of_arrays_stays_where_it_is() -> None:
         entity_rows=np.ones((3, 2)),
         n_subjects=1,
     )
-    with pytest.raises(whereof.WhereofError, match="cannot go to a process"):
+    with pytest.raises(whereof.WhereofError, match="only in memory: save it"):
         run.__reduce__()

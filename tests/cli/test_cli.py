@@ -121,7 +121,7 @@ def test_demo_trains_asks_explains_and_verifies(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Where do students from india go?" in done.stdout
     assert "Why usa?\nindia students usa\n" in done.stdout
-    assert "5 of all facts, 633 of them adjacent" in done.stdout
+    assert "5 of all facts (633 adjacent)" in done.stdout
     assert "Without these 5 facts the probability really falls from 47.0% to " in " ".join(
         done.stdout.split()
     )

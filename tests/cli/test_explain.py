@@ -199,7 +199,7 @@ def test_what_is_asked_besides_is_shown(run: str) -> None:
     cells = lines[at + 3].split()
     assert cells[1:4] == ["1", f"{steps[0]['probability']:.4f}", str(steps[0]["rank"])]
     text = "\n".join(shown(run, *EGYPT, "--instead-of", "uk", "--graph"))
-    assert "why usa rather than uk" in text
+    assert "why usa and not uk" in text
     assert "Facts between the same two" in text
     paths = document(run, *EGYPT, "--graph")["graph"]["paths"]
     assert f"{paths[0]['influence']:+.4f}" in "\n".join(shown(run, *EGYPT, "--graph"))

@@ -189,7 +189,7 @@ def test_a_folder_that_cannot_be_written_is_no_end(run: whereof.Run) -> None:
     events = Recorded()
     found = run.evaluate(events=events, **SMALL | {"protocols": "steadiness"})
     assert found.steadiness is not None
-    assert any("the evaluation is not kept" in note for note in events.notes)
+    assert any("the evaluation is not stored" in note for note in events.notes)
 
 
 def test_an_evaluation_prints_as_a_few_lines(run: whereof.Run) -> None:

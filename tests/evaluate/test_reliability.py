@@ -188,7 +188,7 @@ def test_changes_are_believed_if_four_of_five_came_true(
 def test_words() -> None:
     close = Linearity(100, 0.98, 0.97, 1.02, 1e-6)
     assert str(close).startswith("Training responds almost linearly to a fact. A small change")
-    assert "0.98 and 1.02 times the size (100 pairs" in str(close)
+    assert "0.98, and 1.02 times the size (100 pairs" in str(close)
     far = Linearity(100, 0.5, 0.4, 0.3, 1e-6)
     assert str(far).startswith("Training does not respond linearly")
     assert "unknown" in str(Linearity(0, None, None, None, 0.0))

@@ -73,7 +73,7 @@ def test_one_table_some_sentences_one_chart(tmp_path: Path) -> None:
     assert rows["retrain"]["rho all"] == pytest.approx(1)
     assert "rollback is closest to the truth" in shown.sentences[0]
     assert shown.headline == shown.sentences[0]
-    assert "The truth in another precision has rho" in shown.sentences[-1]
+    assert "The noise ceiling is rho" in shown.sentences[-1]
     assert len(shown.charts) == 1
     again = whereof.Evaluation.from_dict(found.to_dict())
     assert next(again.sections()).sentences == shown.sentences

@@ -54,7 +54,7 @@ def test_it_explains_verifies_and_evaluates(run: whereof.Run, method: Method) ->
     assert many.facts == run.explain(*EGYPT, method="nearest", top=3).facts
     verdict = run.verify(*EGYPT, method="nearest", top=1, threads=1)
     assert verdict.facts[0].influence == found.facts[0].influence
-    assert "facts by nearest; the estimate is by rollback" in verdict.notes
+    assert "nearest chose the facts; the estimate is by rollback" in verdict.notes
     judged = run.evaluate(methods="nearest", k=1, limit=2, protocols="removal", threads=1)
     assert {row.method for row in judged.retrainings} == {"nearest"}
 

@@ -34,7 +34,7 @@ def test_influences_are_those_of_explanations(
     assert values == sorted(values, reverse=True)
     assert len(values) == found.n_supported
     assert (found.n_top_changes is None) is (method == "unrolled")  # 3 of 5 claims came true
-    assert ("whether top answers change is not said" in str(found.notes)) is (method == "unrolled")
+    assert ("new top answers are not shown" in str(found.notes)) is (method == "unrolled")
     for each in found.predictions[::9]:
         names = (each.subject, each.relation, each.object)
         why = run.explain(*names, method=method, without=[FACT], asks=each.asks)
@@ -71,7 +71,7 @@ def test_several_facts_are_removed_together(run: whereof.Run) -> None:
 def test_retraining_shows_what_verdicts_show(run: whereof.Run, facts: list[int]) -> None:
     found = run.impact(*facts, top=4, verify=True, threads=1)
     assert (found.n_retrainings, found.engine) == (2, "local")
-    assert not any("whether top answers change is not said" in note for note in found.notes)
+    assert not any("new top answers are not shown" in note for note in found.notes)
     for each in found.predictions:
         names = (each.subject, each.relation, each.object)
         verdict = run.verify(*names, facts=facts, asks=each.asks, method="rollback", threads=1)

@@ -207,7 +207,7 @@ def test_facts_that_replace_each_other_are_noted(tmp_path: Path) -> None:
     same = run.explain("e0", "r0", "e5", method="rollback", without=list(group.fact_ids)).without
     assert same is not None
     assert same.influence == group.influence
-    assert f"{len(copies)} facts are between e0 and e5" in found._repr_html_()
+    assert f"{len(copies)} facts between e0 and e5" in found._repr_html_()
     assert "together, by rollback" in found._repr_html_()
     assert run.explain("e0", "r0", "e5", method="unrolled", opposing=True).groups == ()
     # The estimates of rollback for one fact do not see that another replaces it.

@@ -59,16 +59,16 @@ def test_the_facts_against_an_answer_that_is_not_on_top_are_named() -> None:
         fact(2, ("a", "q", "paris"), -0.3, ("subject",)),
     ]
     against = sentence.against(made(explanation(("a", "r", "b"), facts)))
-    assert against == "The facts that speak most against b are a q paris and c r paris."
+    assert against == "The facts that oppose b most are a q paris and c r paris."
     one = sentence.against(made(explanation(("a", "r", "b"), facts[:2])))
-    assert one == "The fact that speaks most against b is c r paris."
+    assert one == "The fact that opposes b most is c r paris."
     assert sentence.against(made(explanation(("a", "r", "b"), facts[:1]))) == ""
     assert sentence.against(made(explanation(("a", "r", "paris"), facts))) == ""
     rival = {"answer": "oslo", "label": "oslo", "log_ratio": 0.5, "probability": 0.3, "rank": 3}
     rival |= {"score": 1.0, "top_answer": "paris", "labels": {"top_answer": "paris"}}
     compared = explanation(("a", "r", "paris"), facts[:2], contrast=rival)
     assert sentence.against(made(compared)) == (
-        "The fact that speaks most for oslo rather than paris is c r paris."
+        "The fact that supports oslo over paris most is c r paris."
     )
 
 
@@ -90,7 +90,7 @@ def test_ratings_against_an_item_are_named_by_what_is_not_shared() -> None:
     ]
     said = sentence.against(made(explanation(("7", None, "50"), facts)))
     assert said.replace("\N{NO-BREAK SPACE}", " ") == (
-        "The ratings that speak most against item 50 are item 9 (rated 1), user 8 (rated 2) and "
+        "The ratings that oppose item 50 most are item 9 (rated 1), user 8 (rated 2) and "
         "user 8, item 9 (rated 5)."
     )
 

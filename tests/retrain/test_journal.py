@@ -133,7 +133,7 @@ def test_a_journal_that_can_no_longer_be_written_is_noted_once(tmp_path: Path) -
     found = retrainer(subject, LocalEngine(1), journal, events).ask(subject.predictions, JOBS)
     os.close(file)
     assert [part.tolist() for part in found.jobs] == [subject.stand(job) for job in JOBS]
-    assert events.notes == ["retrainings are no longer kept: Bad file descriptor"]
+    assert events.notes == ["retrainings are no longer stored: Bad file descriptor"]
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) ->
     (tmp_path / "ratings").mkdir()
     rated = train_ratings(tmp_path / "ratings", 3)
     new = pd.DataFrame([("u0", "m3", 1.0)], columns=["user", "item", "stars"])
-    with pytest.raises(WhereofError, match="a run that learned ratings cannot be updated"):
+    with pytest.raises(WhereofError, match="a rating model cannot be updated"):
         rated.update(new, out=tmp_path / "new", columns="user,item")
 
 

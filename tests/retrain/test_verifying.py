@@ -181,7 +181,7 @@ def test_without_a_trace_nothing_is_predicted(tmp_path: Path) -> None:
     assert (found.removed, found.predicted) == ((5, 2), None)
     assert [fact.influence for fact in found.facts] == [None, None]
     assert [each.predicted for each in found.each] == [None, None]
-    assert found.notes == ("this run has no trace, so rollback predicts nothing",)
+    assert found.notes == ("this run has no trace, so there is no estimate by rollback",)
     assert "rollback" not in str(found)
     by_gradient = run.verify(*EGYPT, method="gradient-dot", top=2)
     explained = run.explain(*EGYPT, method="gradient-dot", top=2)
@@ -193,7 +193,7 @@ def test_other_methods_choose_and_rollback_predicts(run: whereof.Run) -> None:
     explained = run.explain(*EGYPT, method="random", seed=8, top=6)
     assert found.removed == tuple(fact.fact_id for fact in explained.facts)
     assert found.predicted is not None
-    assert found.notes == ("facts by random; the estimate is by rollback",)
+    assert found.notes == ("random chose the facts; the estimate is by rollback",)
 
 
 def test_a_control_that_differs_from_the_run_is_what_counts(

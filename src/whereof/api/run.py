@@ -202,7 +202,9 @@ class Run(ArrayRun):
     def __reduce__(self) -> tuple[Any, ...]:
         """A run is pickled as its path: another process opens the folder itself."""
         if self.path is None:
-            raise WhereofError("a run from arrays is only in memory: it cannot go to a process")
+            raise WhereofError(
+                "this run is only in memory: save it before you pass it to a process"
+            )
         return type(self).open, (str(self.path.absolute()),)
 
     def __repr__(self) -> str:
@@ -416,7 +418,9 @@ class Run(ArrayRun):
                 raise WhereofError("with a history, the method is always fold-in; leave out method")
             chosen = ExplainOptions.from_dict({**options})
             if chosen.seeds > 1:
-                raise WhereofError("a history can only be explained for this run; leave out seeds")
+                raise WhereofError(
+                    "a history cannot be explained under other seeds; leave out seeds"
+                )
             return explain(trained, names, chosen, events=events)
 
         found = self._explain(names, self.with_method(options), events)
@@ -676,7 +680,7 @@ class Run(ArrayRun):
                     record = found.steadiness.linearity, found.steadiness.claims
                     self.reliability.updated(*record).write(self.file(""))
             except (OSError, WhereofError) as error:
-                (events or Events()).emit(Note(f"the evaluation is not kept in the run: {error}"))
+                (events or Events()).emit(Note(f"the evaluation is not stored in the run: {error}"))
         return found
 
     def evaluations(self) -> "StoredEvaluations":

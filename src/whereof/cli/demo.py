@@ -57,7 +57,7 @@ def _show(run: Any, path: Path, prediction: Any, explanation: Any, verdict: Any)
     show(screen, answers_table("Where do students from india go?", prediction.answers))
     show(screen, heading(f"Why {explanation.prediction.labels['object']}?"))
     show_explanation(screen, explanation, ExplainOptions(top=_TOP), str(path))
-    show(screen, heading("Is that so? The model trained again without these facts:"))
+    show(screen, heading("Check: the model retrained without these facts"))
     show_verdict(screen, verdict, listed=False)
     screen.print(_TRY_NEXT.format(_program(), path), soft_wrap=True)
 

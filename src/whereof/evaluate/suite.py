@@ -84,7 +84,7 @@ class Faithfulness:
         again = (rows[text] for text, each in variants.items() if each.exact and each.trained)
         if ceiling := next(again, None):
             rho = ceiling.rho_all if is_number(ceiling.rho_all) else ceiling.rho_adjacent
-            yield f"The truth in another precision has rho {show(rho, 'correlation')}."
+            yield f"The noise ceiling is rho {show(rho, 'correlation')}."
 
     def headline(self, found: "Evaluation") -> str:
         """The best estimate, in one sentence."""
@@ -124,11 +124,11 @@ class Faithfulness:
         note = (
             "rho: Spearman's correlation of estimated and true influence, over all or adjacent "
             "facts. of best: the true fall without the method's first fact, as a share of the "
-            "largest fall by any fact. size: estimated over true fall, median; worst tenth: of "
-            "facts by degree. LDS: linear datamodelling score, by the share of facts dropped. PD, "
-            "TC: share of predictions that fall, and whose top answer changes, without the first "
-            "1 and 10 facts. time: for one prediction. retrain is the truth; retrain in another "
-            "precision is its noise ceiling."
+            "largest fall by any fact. size: median of estimated over true fall; worst tenth: that "
+            "of the tenth of facts, by degree, that is furthest from 1. LDS: linear datamodelling "
+            "score, by the share of facts dropped. PD, TC: share of predictions that fall, and "
+            "whose top answer changes, without the first 1 and 10 facts. time: for one prediction. "
+            "retrain is the truth; retrain in another precision is its noise ceiling."
         )
         yield Table(self.name, "", columns, rows, note)
         yield from sizes_tables(found)

@@ -68,7 +68,7 @@ def default_reason(trained: Trained) -> str | None:
     if cost * trained.n_trained > _QUICK:
         updates = ", with its updates," if problem.calendar.phases else ""
         return (
-            f"{start}its training{updates} is too long for a sweep of a few seconds by {sweeping}"
+            f"{start}its training{updates} is so long that {sweeping} takes more than a few seconds"
         )
     return None
 

@@ -233,7 +233,9 @@ class Explainer:
     def _adjacent(self) -> FactIds:
         adjacent = find_adjacent(self.trained, self.scored.prediction, self.aim.rival)
         if not len(adjacent):
-            raise WhereofError("no training fact shares an entity or the relation with it")
+            raise WhereofError(
+                "no training fact shares an entity or the relation with the prediction"
+            )
         return adjacent
 
     def _filtered(self) -> FactIds:
@@ -345,7 +347,7 @@ class Explainer:
         notes = self.method.notes(self.trained)
         asked = [name for name in ("without", "stability") if getattr(self.options, name)]
         if asked and self.remover is not self.method:
-            notes = (*notes, f"{' and '.join(asked)}: computed by {self.remover.name}")
+            notes = (*notes, f"{' and '.join(asked)}: estimated by {self.remover.name}")
         return notes
 
 

@@ -125,8 +125,8 @@ def find_impact(
 
 
 _NOT_SAID = (
-    "whether top answers change is not said: this needs claims that came true four times in five "
-    "in this run, which whereof evaluate RUN --protocols steadiness measures"
+    "new top answers are not shown: such claims must come true four times in five in this run; "
+    "`whereof evaluate RUN --protocols steadiness` measures this"
 )
 
 

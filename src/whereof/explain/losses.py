@@ -131,7 +131,7 @@ class Losses:
         if self.loss == "squared":
             if ratings is None:
                 raise WhereofError(
-                    "this run learned ratings but does not contain them, so its losses are "
+                    "this is a rating model, but the run has no ratings, so its losses are "
                     f"unknown; choose another method, such as {able_method('groups').name}"
                 )
             self._targets = ratings.standardised()

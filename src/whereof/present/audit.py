@@ -150,7 +150,7 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
     note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first are the most likely "
     note += "to be wrong."
     if any(fact.probability is not None for fact in facts):
-        note += " Probabilities leave out other known answers: explanations count those too."
+        note += " These probabilities leave out other known answers; explanations include them."
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 

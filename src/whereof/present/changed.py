@@ -115,5 +115,5 @@ def _distance_table(unlearned: Unlearned) -> Table:
     found = (distance.before, 1.0), (distance.unlearned, distance.rows), (distance.retrained, 0.0)
     models = zip(("before", "unlearned", "from scratch"), found, strict=True)
     rows = [(name, its.mrr, its.removed_probability, apart) for name, (its, apart) in models]
-    note = "distance of rows: from those trained from scratch without the facts; before is 1."
+    note = "distance of rows: to those trained from scratch without the facts; 1 before unlearning."
     return Table("distance", "Compared with retraining from scratch", columns, rows, note)

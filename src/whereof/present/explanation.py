@@ -45,9 +45,9 @@ def show_explanation(
         show(out, *_below(explanation, options, run))
     else:
         noun = names.fact_noun(explanation)
-        verb, remedy = "supports", "see those against it with --opposing"
+        verb, remedy = "supports", f"--opposing lists {noun}s that oppose it"
         if options.opposing:
-            verb, remedy = "opposes", "leave out --opposing for those that support"
+            verb, remedy = "opposes", f"leave out --opposing to list {noun}s that support it"
         show(out, f"no {noun} {verb} it, of {_ranked_text(explanation)}; {remedy}")
     show(out, *explanation.notes)
     if explanation.seeds is not None:
@@ -262,9 +262,9 @@ def _heading(explanation: Explanation) -> Iterator[RenderableType]:
     if other is not None:
         rated = names.is_rated(other)
         ratio = "difference of their ratings" if rated else "log of the ratio of probabilities"
-        yield f"why {names.label_of(prediction, prediction.asks)} rather than {other.label}"
+        yield f"why {names.label_of(prediction, prediction.asks)} and not {other.label}"
         yield f"  {ratio} {other.log_ratio:+.3f}"
-        yield f"  the other: {names.standing_text(other, 'probability')}"
+        yield f"  {other.label}: {names.standing_text(other, 'probability')}"
 
 
 def _lists(
@@ -289,14 +289,14 @@ def _lists(
     elif explanation.without:
         yield f"These {noun}s, each alone", facts
     elif options.top is None:
-        yield f"All {noun}s that were asked for", facts
+        yield f"All requested {noun}s", facts
     else:
         yield f"{noun.capitalize()}s that {verb} it", facts
 
 
 def _list_title(explanation: Explanation, which: str) -> str:
     rated = explanation.of == "score" and names.is_rated(explanation.prediction)
-    others = {"loss": "influence on its loss", "log_ratio": "influence on that"}
+    others = {"loss": "influence on its loss", "log_ratio": "influence on the contrast"}
     by = others.get(explanation.of, f"influence on its {'rating' if rated else explanation.of}")
     by = names.estimated_title(by, explanation)
     if not names.has_falls(explanation):
@@ -334,11 +334,11 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
         facts = [by_id[fact_id] for fact_id in group.fact_ids]
         ends = [names.label_of(facts[0], place) for place in ("subject", "object")]
         yield (
-            f"{len(facts)} facts are between {' and '.join(ends)} (ids "
-            f"{', '.join(map(str, group.fact_ids))}): estimated influence "
-            f"{units.show(group.influence, 'influence')} together{by}, "
-            f"{units.show(group.sum_of_single, 'influence')} in sum if each is removed alone. They "
-            "may replace each other; `whereof smallest` checks this by retraining."
+            f"{len(facts)} facts between {' and '.join(ends)} (ids "
+            f"{', '.join(map(str, group.fact_ids))}) may replace each other: their estimated "
+            f"influence is {units.show(group.influence, 'influence')} together{by}, and "
+            f"{units.show(group.sum_of_single, 'influence')} as the sum of each alone. `whereof "
+            "smallest` checks this by retraining."
         )
 
 
@@ -360,7 +360,7 @@ def costs_text(explanation: Explanation) -> str:
         said.append(f"{each.method}{time}, {each.trust}")
     best, text = explanation.recommended, f"Methods here: {'; '.join(said)}."
     if best == explanation.method:
-        return f"{text} This one is recommended."
+        return f"{text} Recommended: {best}, the method used here."
     return f"{text} Recommended: --method {best}." if explanation.estimate and best else text
 
 
@@ -375,7 +375,7 @@ def _ranked_text(explanation: Explanation) -> str:
     """The facts that the method ranks."""
     noun = names.fact_noun(explanation)
     if get_method(explanation.method).ranks_all and not explanation.without:
-        return f"all {noun}s, {explanation.n_adjacent:,} of them adjacent"
+        return f"all {noun}s ({explanation.n_adjacent:,} adjacent)"
     return units.count(explanation.n_adjacent, f"adjacent {noun}")
 
 
@@ -415,7 +415,7 @@ def _graph_lists(explanation: Explanation, graph: Graph) -> Iterator[RenderableT
         yield heading(title)
         shown = replace(explanation, facts=tuple(replace(fact, share=None) for fact in facts))
         yield _facts_table(shown, ids=False) if facts else none
-    title = "Pairs that join the two through a third entity"
+    title = "Pairs that connect the two through a third entity"
     yield heading(f"{title}, by their estimated joint influence")
     if not graph.paths:
         yield none

@@ -157,7 +157,7 @@ def _trust(info: RunInfo, *, offered: bool = False) -> tuple[str, str]:
     linearity, claims = info.reliability.linearity, info.reliability.claims
     rough = "Estimates are rough in this run: check what matters by retraining."
     if not info.reliability.is_measured:
-        lead = "It is not known yet whether estimates can be trusted in this run."
+        lead = "It is not known yet how far you can trust the estimates of this run."
         plain = "The reliability of estimates is not measured."
         return lead, plain if offered else info.reliability.sentences(info.run)[0]
     if linearity is not None and not claims:

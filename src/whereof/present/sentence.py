@@ -107,7 +107,7 @@ def because(explanation: Explanation) -> str:
         parts.append(item if fact.rating is None else f"{item} with {fact.rating:g}")
     thing, has = ("rating", "rated") if rated else ("fact", "has")
     if not parts:
-        return f"No {thing} of {user} that is listed here supports it."
+        return f"No listed {thing} of {user} supports it."
     said = f"Because {user} {has} {_listed(parts)}."
     strongest = max(support, key=lambda fact: fact.influence)
     return said if strongest in own else f"{said} {thing.capitalize()}s of other users matter more."
@@ -116,7 +116,7 @@ def because(explanation: Explanation) -> str:
 def against(explanation: Explanation) -> str:
     """The facts that oppose an answer which is not on top; empty if none is listed.
 
-    In a contrast, the facts that speak for the other answer.
+    In a contrast, the facts that support the other answer.
     """
     prediction, other = explanation.prediction, explanation.contrast
     asks, answer = prediction.asks, text_of(prediction, prediction.asks)
@@ -125,14 +125,14 @@ def against(explanation: Explanation) -> str:
     is_top = prediction.top_answer == name_of(prediction, asks)
     if not opposing or (other is None and is_top):
         return ""
-    most = f"most against {answer}"
+    verb, most = "oppose", f"{answer} most"
     if other is not None:
         rival = Words.of(two_way=prediction.relation is None).label(other.answer, other.label, asks)
-        most = f"most for {rival} rather than {answer}"
+        verb, most = "support", f"{rival} over {answer} most"
     noun, named = fact_noun(explanation), _listed([_short_text(fact) for fact in opposing])
     if len(opposing) == 1:
-        return f"The {noun} that speaks {most} is {named}."
-    return f"The {noun}s that speak {most} are {named}."
+        return f"The {noun} that {verb}s {most} is {named}."
+    return f"The {noun}s that {verb} {most} are {named}."
 
 
 def _short_text(fact: ExplainedFact) -> str:

@@ -118,8 +118,8 @@ def _sentences(result: Smallest) -> Iterator[str]:
         yield f"Without {facts} the top answer changes from {top} to {actual.top_label}: {change}."
     else:
         spent = units.count(result.n_retrainings, "retraining")
-        yield f"No set of {fact}s that was tried changes the top answer, {top}, in {spent}."
-        yield f"Another answer comes closest without {facts}: {change}, and it stays on top."
+        yield f"No set of {fact}s changed the top answer, {top}, in {spent}."
+        yield f"The answer is closest to changing without {facts}: {change}."
         if result.limit_reached:
             yield "Try a larger budget."
     if predicted is not None:
@@ -127,7 +127,7 @@ def _sentences(result: Smallest) -> Iterator[str]:
         said = "" if same else f" and the top answer {predicted.top_label}"
         yield f"The estimate was {names.amount_text(predicted)}{said}."
     if result.found and len(result.removed) > 1:
-        proven = f"Every {fact} is needed: each was put back and retrained."
+        proven = f"Every {fact} is needed: with any one put back, retraining keeps the answer."
         unproven = f"The budget was too small to check whether each {fact} is needed."
         yield proven if result.minimal else unproven
         if result.limit_reached:
@@ -144,9 +144,10 @@ def _sentences(result: Smallest) -> Iterator[str]:
             else f"{fact.capitalize()}s {which}"
         )
         yield (
-            f"{which} replace each other: together they lower the margin to "
+            f"{which} replace each other: removed together, they lower the margin to "
             f"{actual.top_label if result.found else 'the strongest rival'} by "
-            f"{units.number(group.fall)}, each alone by {units.number(group.sum_of_single)} in sum."
+            f"{units.number(group.fall)}; removed one at a time, by "
+            f"{units.number(group.sum_of_single)} in total."
         )
 
 

@@ -104,7 +104,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         summary, unit = verdict.summary, names.output_unit(before)
         first, last = (units.show(each.mean, unit) for each in (summary.before, summary.actual))
         yield (
-            f"In {summary.n_fell} of {summary.n_seeds} seeds it falls, on average from "
+            f"It falls in {summary.n_fell} of {summary.n_seeds} seeds, on average from "
             f"{first} to {last}; the top answer changes in {summary.n_top_changed}."
         )
 

@@ -50,7 +50,9 @@ class Margins:
             scores[found.fact_ids, number] = [*found.estimates.values()]
             known[found.fact_ids] = True
         if not known.any():
-            raise WhereofError("no training fact shares an entity or the relation with it")
+            raise WhereofError(
+                "no training fact shares an entity or the relation with the prediction"
+            )
         self.fact_ids = np.flatnonzero(known)  # (n_pool,) those with an estimate
         self._estimates = _margins(scores)
         self._sets, self._measured = list[FactSet](), list[Numbers]()

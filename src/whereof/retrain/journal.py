@@ -107,7 +107,7 @@ def open_journal(path: Path, events: Events | None = None) -> Iterator[Journal]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab", buffering=0)
     except OSError as error:
-        note = f"retrainings are not kept: {path.parent}: {error.strerror}"
+        note = f"retrainings are not stored: {path.parent}: {error.strerror}"
         (events or Events()).emit(Note(note))
         yield Journal()
         return

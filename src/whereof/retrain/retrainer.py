@@ -107,7 +107,7 @@ class Retrainer:
             self.journal.add(job.removed, places, standings, job.factor)
         except OSError as error:
             self.journal.file = None
-            self.events.emit(Note(f"retrainings are no longer kept: {error.strerror}"))
+            self.events.emit(Note(f"retrainings are no longer stored: {error.strerror}"))
 
     def _check(self, jobs: Sequence[Job]) -> None:
         n_facts = len(self.recipe.problem.facts)

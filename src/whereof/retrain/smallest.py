@@ -193,7 +193,7 @@ def _predict(
     (found,) = name_standings(
         scored.trained, standings_without(remover, scored, sets, rivals=N_RIVALS)
     )
-    note = f"facts tried by {method.name}; the estimate is by {remover.name}"
+    note = f"{method.name} ranked the facts; the estimate is by {remover.name}"
     return found, () if remover is method else (note,)
 
 

@@ -81,7 +81,7 @@ class Updated:
 def check_updatable(config: TrainConfig) -> None:
     """Refuse a run that cannot be updated."""
     if config.rated:
-        raise WhereofError("a run that learned ratings cannot be updated; train again on all facts")
+        raise WhereofError("a rating model cannot be updated; train again on all facts")
     if config.optimizer == "adam" and config.schedule != "constant":
         raise WhereofError(
             f"a run with optimizer adam and schedule {config.schedule} cannot be updated; "

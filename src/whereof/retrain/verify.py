@@ -25,8 +25,8 @@ from whereof.retrain.retrainer import Case
 from whereof.types import FactIds
 
 _DIFFERS = (
-    "retraining seed {} with all facts gives another model than the stored run, for example "
-    "because the processor is another; `before` is the retrained model"
+    "the control of seed {} (retrained with all facts) differs from the stored run, for example "
+    "because the processor is different; `before` is the control"
 )
 _CLOSE, _FAR = (0.5, 2.0), 4.0
 """An estimated change is confirmed if the actual one is within these multiples of it, and refuted
@@ -304,9 +304,9 @@ def _predict(
     """Standings without each set of facts, or None without a trace; and notes."""
     trained, remover = scored.trained, able_method("groups", method)
     if "trace" in remover.needs and trained.trace is None:
-        note = f"this run has no trace, so {remover.name} predicts nothing"
+        note = f"this run has no trace, so there is no estimate by {remover.name}"
         return [None] * len(sets), (note,)
-    note = f"facts by {method}; the estimate is by {remover.name}"
+    note = f"{method} chose the facts; the estimate is by {remover.name}"
     found = name_standings(
         trained, standings_without(remover, scored, Sets.of(sets), rivals=N_RIVALS)
     )

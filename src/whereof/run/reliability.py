@@ -47,13 +47,13 @@ class Linearity:
     def __str__(self) -> str:
         """The figures in words."""
         if self.spearman is None or self.ratio is None:
-            return "Linearity is unknown: the removals of facts change nothing but noise."
+            return "Linearity is unknown: the effects of removing facts are below the noise."
         pairs = count(self.n_pairs, "pair")
         kind = "responds almost linearly" if self.is_close else "does not respond linearly"
         return (
-            f"Training {kind} to a fact. A small change of its weight predicts its removal with a "
-            f"rank correlation of {self.spearman:.2f} and {self.ratio:.2f} times the size ({pairs} "
-            "of fact and prediction)."
+            f"Training {kind} to a fact. A small change of its weight predicts the effect of its "
+            f"removal with a rank correlation of {self.spearman:.2f}, and {self.ratio:.2f} times "
+            f"the size ({pairs} of fact and prediction)."
         )
 
 

@@ -35,7 +35,7 @@ def keep_audit(run: Run, job: BackgroundJob, found: Any, events: Events) -> None
         path.parent.mkdir(exist_ok=True)
         files.write_sealed(path, document)
     except (OSError, ValueError, WhereofError) as error:
-        events.emit(Note(f"the audit is not kept in the run: {error}"))
+        events.emit(Note(f"the audit is not stored in the run: {error}"))
 
 
 def kept_audits(run_id: str, run: Run) -> Iterator[BackgroundJob]:

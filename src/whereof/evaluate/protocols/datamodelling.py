@@ -48,8 +48,8 @@ class DatamodellingProtocol(Protocol):
     options = ("subsets",)
     note = (
         "score: Spearman's correlation over random sets of dropped facts, of the sum of the "
-        "influences of the kept facts and the {quantity} after training on them. A method that "
-        "is exact retrains instead."
+        "influences of the kept facts and the {quantity} after training on them. Exact methods "
+        "retrain instead."
     )
 
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:

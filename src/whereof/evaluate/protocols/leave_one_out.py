@@ -219,8 +219,8 @@ class LeaveOneOutProtocol(Protocol):
         note = (
             "rho: Spearman's correlation of estimated and true influence. of best: the true fall "
             "without the method's first fact, as a share of the largest fall by any fact. size: "
-            "estimated over true fall of the strongest fact, median; worst tenth: of facts by "
-            "degree. time: for one prediction."
+            "median of estimated over true fall of the strongest fact; worst tenth: that of the "
+            "tenth of facts, by degree, that is furthest from 1. time: for one prediction."
         )
         title = f"Correlation with the true influence of {which}"
         yield table_of("leave-one-out", found, found.leave_one_out, title, note)
@@ -352,8 +352,9 @@ def sizes_tables(found: Evaluation) -> Iterator[Table]:
         n_most = max(mine.n for mine in each)
         cells.append((each[0].degree, n_most, *(mine.ratio for mine in each)))
     note = (
-        "For the strongest facts of every prediction. degree: the number of facts in a fact's "
-        "thinnest row, of its entities and its relation; the median of a tenth. 1 is right."
+        "For the strongest facts of every prediction, split into tenths by degree. degree: the "
+        "number of facts of the fact's subject, relation or object, whichever has fewest; median "
+        "of the tenth. 1 is right."
     )
     title = "Estimated over true fall, by degree"
     yield Table("leave-one-out-sizes", title, columns, cells, note)

@@ -231,7 +231,7 @@ def _bound(found: Evaluation) -> str:
         )
     if size > 1:
         return (
-            "There is no stability bound: it is proved for one fact a step, and a batch has "
+            "There is no stability bound: it is proved for one fact per step, and a batch has "
             f"{size:,} facts here."
         )
     return "The stability bound is not finite for this training, so it says nothing."

@@ -14,8 +14,8 @@ from whereof.retrain.retrainer import Case, Outcomes
 from whereof.types import FactIds
 
 _DIFFERS = (
-    "retraining with all facts gives another model than the stored run, for example because the "
-    "processor is another; influences compare with the retrained model"
+    "the control (retrained with all facts) differs from the stored run, for example because the "
+    "processor is different; influences compare with the control"
 )
 
 

@@ -49,8 +49,8 @@ class Unrolled(Method):
         super().check(trained)
         if trained.n_trained is None:
             raise WhereofError(
-                "method unrolled replays training, and how this run was trained is not known; "
-                "train one with whereof, or choose another method"
+                "method unrolled repeats the training, and how this run was trained is not known; "
+                "train a run with whereof, or choose another method"
             )
 
     def notes(self, trained: Trained) -> tuple[str, ...]:
@@ -260,10 +260,10 @@ _UNSTEADY = (
     "accumulator"
 )
 _SMALL = (
-    "influences of facts in rows with few facts are too small: correcting them needs more memory "
-    "than --sweep-memory allows"
+    "estimates for entities and relations with few facts are too small: correcting them requires "
+    "more memory than --sweep-memory allows"
 )
 _DIFFERS = (
-    "replaying the training gives other rows than the stored run: facts were unlearned from it, or "
-    "the processor is another; influences are those of the replay"
+    "the repeated training differs from the stored run: facts were unlearned from it, or the "
+    "processor is different; influences are those of the repeated training"
 )

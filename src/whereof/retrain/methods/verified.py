@@ -69,7 +69,7 @@ class Verified(Method):
         if predictor is not None:
             by = Nominations.of(predictor, scored, chosen, context, None, retrainer.events)
             predicted = np.array([by.estimates.get(fact, np.nan) for fact in chosen.tolist()])
-            note += f"; predicted by {predictor.name}"
+            note += f"; estimates by {predictor.name}"
         return replace(
             ranked,
             chosen=np.searchsorted(sets.fact_ids, chosen),
