@@ -453,7 +453,7 @@ def test_a_click_says_what_it_costs_and_is_off_if_the_server_would_stop_it() -> 
     assert "Check by retraining about 0.1 s" in text
     assert not re.search(r"<button[^>]* disabled", page)
     assert "compiling" not in text
-    assert "the first time, some minutes of compiling come first" in opened(0.01, compiles=True)
+    assert "the first time, compiling takes some minutes more" in opened(0.01, compiles=True)
     page = opened(50_000.0)
     assert re.findall(r"<button[^>]*data-(\w+) disabled", page) == ["smallest", "check"]
     assert "this server stops work after 30 min" in page

@@ -96,7 +96,7 @@ def test_a_method_that_takes_long_is_not_preselected_and_its_page_is_linked(tmp_
         run.explain("china", "students", "usa", method="unrolled")
         stored = read_page(compare(client, a=ONE | closer, b=OTHER).text).text
     assert '<option value="unrolled" selected' not in form
-    assert "The sides have different methods, unrolled and rollback." in quick
+    assert "The two sides use different methods, unrolled and rollback:" in quick
     assert slow.status_code == 400
     assert "first open the page that computes it: china students usa" in read_page(slow.text).text
     links = read_page(slow.text).links

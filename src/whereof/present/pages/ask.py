@@ -15,8 +15,8 @@ from whereof.present.pages.address import AskAddress, address, answer_query, api
 LISTS = {
     "confident-and-wrong": (
         "Confident and wrong",
-        "The model is unusually sure of these answers, but the test set has other ones. Both may "
-        "be right.",
+        "The model is unusually sure of these answers, but the test set has others. Both may be "
+        "right.",
     ),
     "unstable": ("Unstable", "Without its strongest fact, the top answer is estimated to change."),
     "top-new": (
@@ -33,7 +33,7 @@ _RATED = {
     "confident-and-wrong": "The predicted rating is far from the true one.",
     "top-new": "The highest predicted ratings that are not in training or validation.",
 }
-"""What some of them are in a run that learned ratings."""
+"""What some of them are for a rating model."""
 
 
 def ask_page(

@@ -16,8 +16,8 @@ _WHAT = (
     "contradict each other."
 )
 _GONE = (
-    "The server no longer has the audit of this address. Start it again; finished retrainings are "
-    "kept in the run."
+    "The server no longer has the audit of this address. Start it again; the run stores finished "
+    "retrainings."
 )
 _RUNNING = "The audit is running. This page shows the result when it is done."
 

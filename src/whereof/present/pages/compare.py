@@ -134,8 +134,8 @@ def _offer(sides: Sequence[ComparedView], prices: Prices, here: str) -> Part | N
     n_trainings = get_method(method).trainings(side.explanation.n_adjacent)
     offer = Offer(
         f"Compute {method}",
-        f"A closer estimate of {query_text(vars(prediction), prediction.labels)}. When both sides "
-        "have one, the page compares these.",
+        f"A closer estimate of {query_text(vars(prediction), prediction.labels)}. The page "
+        "compares closer estimates when both sides have them.",
         dict(side.closer),
         prices.of(n_trainings, follows="sweep" in get_method(method).can),
     )
@@ -187,7 +187,7 @@ def _agreement(sides: Sequence[ComparedView], overlap: Overlap) -> Iterator[str]
     noun, methods = _noun(sides), [side.explanation.method for side in sides]
     if methods[0] != methods[1]:
         yield (
-            f"The sides have different methods, {methods[0]} and {methods[1]}. So compare the "
+            f"The two sides use different methods, {methods[0]} and {methods[1]}: compare the "
             f"order of their {noun}s, not the sizes."
         )
     yield f"Of the {n_listed} strongest {noun}s of each side, {n_both} are the same."

@@ -17,7 +17,7 @@ EVALUATE: dict[str, Any] = {"kind": "evaluate", "protocols": ["removal"], "limit
 RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 92}
 """The largest number of retrainings of a check, with the control; of a search; and of measuring."""
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_COMPILING = "the first time, some minutes of compiling come first"
+_COMPILING = "the first time, compiling takes some minutes more"
 
 
 @dataclass(frozen=True)

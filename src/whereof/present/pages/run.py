@@ -44,13 +44,13 @@ def run_offer(
     n_evaluation = evaluation_retrainings(default_method, info.n_facts)
     measure = Offer(
         "Measure reliability",
-        "Retrains without single facts: how far can estimates be trusted in this run?",
+        "Retrains without single facts, to measure how far you can trust estimates.",
         MEASURE,
         prices.of(RETRAININGS["measure"], up_to=True, follows=True),
     )
     evaluate = Offer(
         "Evaluate",
-        "Removes the strongest facts of 20 predictions, and compares methods with chance.",
+        "Retrains without the strongest facts of 20 predictions, and without random facts.",
         EVALUATE,
         prices.of(n_evaluation, up_to=True, follows=True),
     )

@@ -24,9 +24,9 @@ from whereof.units import show, typographic
 
 _TRUST = {
     "exact": "measured by retraining.",
-    "close": "in this run, estimates have about the size of what retraining measures.",
+    "close": "in this run, estimates have about the size that retraining shows.",
     "rough": "the order of the facts is useful; the sizes can be far off.",
-    "not measured": "in this run, no retraining has tested these estimates.",
+    "not measured": "in this run, no retraining has checked these estimates.",
 }
 """What the words for the trust in a method mean."""
 _MOST_TRUE = 3
@@ -271,14 +271,14 @@ def _reliability(explanation: Explanation) -> Iterator[str]:
     known, method = explanation.reliability, explanation.method
     if known is None or not known.is_measured:
         if explanation.estimate:
-            yield "How reliable estimates are in this run has not been measured."
+            yield "The reliability of estimates in this run has not been measured."
         return
     own = known.of(method)
     if own is not None:
         yield str(own)
         return
     if explanation.estimate:
-        yield f"For {method}, this run's reliability has not been measured."
+        yield f"The reliability of {method} in this run has not been measured."
     yield from map(str, known.claims or [known.linearity])
 
 

@@ -13,7 +13,7 @@ async function watch(element, getId) {
   try {
     const id = await getId();
     const job = await follow(element, id);
-    if (job.state !== "done") throw new Error(job.message || "It was cancelled. Finished retrainings are kept.");
+    if (job.state !== "done") throw new Error(job.message || "It was cancelled. The run stores finished retrainings.");
     const next = new URL(view.page, location.href);
     next.searchParams.set("job", id);
     location.replace(next);
