@@ -329,8 +329,8 @@ class Run(ArrayRun):
 
         ("egypt", "embassy") asks for objects, ("_", "embassy", "usa") for subjects, and a whole
         triple for this answer alone. Two-way runs have no relation. `new` leaves out answers that
-        are known from training or validation. `known` is train, valid or test: only answers that
-        this split has. `history` is what a new user chose: a file of items, a list of them, or a
+        are known from training or validation. `known` is train, valid or test, to list only answers
+        of this split. `history` is what a new user chose: a file of items, a list of items, or a
         dict of ratings by item. Whereof computes a row for this user, without retraining; `names`
         is then an item, or empty.
         """
@@ -379,10 +379,10 @@ class Run(ArrayRun):
     ) -> "Written":
         """Answer a file of queries and write the answers to a file, all at once at the end.
 
-        `queries` has one query per line, separated by TAB, or by commas in a .csv file; it may be
-        gzipped. All queries are checked first. The ending of `out` is its format: .tsv, .txt, .csv
-        or .jsonl, each also with .gz, or .parquet. `top` and `new` are those of `predict`. `force`
-        overwrites a file that exists.
+        `queries` has one query per line, with TABs between names, or commas in a .csv file; it may
+        be gzipped. Whereof checks all queries first. The ending of `out` decides its format: .tsv,
+        .txt, .csv or .jsonl, each also with .gz, or .parquet. `top` and `new` are those of
+        `predict`. `force` overwrites a file that exists.
         """
         from whereof.predict.answers import in_order, predict
         from whereof.present.files import check_output, write_answers
@@ -405,9 +405,9 @@ class Run(ArrayRun):
         `names` are subject, relation and object; two-way runs have no relation. None or "_" means
         the top new answer. `options` are fields of `whereof.ExplainOptions`, such as method, top,
         of, opposing and without; top=None lists every fact that the method rates. Methods that
-        retrain also take fields of `whereof.EngineOptions`, and so does `seeds`. With the `history`
-        of a new user, as for `predict`, `names` is an item, and the method is fold-in, which shows
-        which items of the history the prediction is made of.
+        retrain also take fields of `whereof.EngineOptions`, and so does `seeds`. `history` is that
+        of a new user, as for `predict`: `names` is then an item, and the method is fold-in. It
+        shows which items of the history the prediction is made of.
         """
         from whereof.explain.advice import default_reason
         from whereof.explain.explain import explain
@@ -525,12 +525,11 @@ class Run(ArrayRun):
 
         `predictions` is `top`, the top new answer of every query of a `split` (test, valid or
         train); `true`, the facts of the split; or a file as for `predict_file`, with a prediction
-        per line. `limit` takes only the first ones. The ending of `out` is its format: .jsonl,
+        per line. `limit` takes only the first ones. The ending of `out` decides its format: .jsonl,
         .tsv, .txt or .csv, each also with .gz, or .parquet. `threads`, `device` and `options` are
-        those of `explain_many`. Finished explanations are kept beside the file: after an
-        interruption the same call continues, and the file is the same to the byte. With `resume`
-        it only continues, and fails if there is nothing to continue. `force` starts again, and
-        overwrites a file that exists.
+        those of `explain_many`. After an interruption, the same call continues, and the file is the
+        same to the byte. With `resume` it only continues, and fails if there is nothing to
+        continue. `force` starts again, and overwrites a file that exists.
         """
         from whereof.explain.explain import explain_many
         from whereof.present.files import write_explanations
@@ -588,7 +587,7 @@ class Run(ArrayRun):
         events: Events | None = None,
         **options: Unpack[keywords.ImpactKeywords],
     ) -> "Impact":
-        """The predictions that a training fact holds up, as estimated.
+        """Estimate which predictions a training fact holds up.
 
         `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
         together. `options` are fields of `whereof.ImpactOptions`, such as predictions, split and
@@ -642,7 +641,7 @@ class Run(ArrayRun):
     ) -> "Evaluation":
         """Measure how well methods explain this run: remove facts and retrain.
 
-        Retrainings and the result are kept in the run's folder: nothing is trained twice.
+        The run's folder stores retrainings and the result: nothing is trained twice.
         `options` are fields of `whereof.EvaluateOptions`, such as methods, k, predictions, limit,
         seeds, protocols and suite, and of `whereof.EngineOptions`, such as threads.
         """
@@ -702,8 +701,8 @@ class Run(ArrayRun):
         """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
 
         The page needs no other files. If `out` ends in .md, it is Markdown: metrics, evaluations
-        without charts, and commands. `evaluations` are more evaluations, besides those in the
-        run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
+        without charts, and commands. `evaluations` adds evaluations to those in the run's folder:
+        results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
         the number of predictions that the page explains. `force` overwrites a file that exists.
         """
         from whereof.evaluate.evaluation import Evaluation
@@ -749,12 +748,12 @@ class Run(ArrayRun):
         events: Events | None = None,
         **options: Unpack[keywords.VerifyKeywords],
     ) -> "Verdict":
-        """Retrain without the facts of a prediction, and compare with what was predicted.
+        """Retrain without the facts of a prediction, and compare with the estimate.
 
-        Retraining uses the same seed, negatives and order. Finished retrainings are kept in the
-        run's folder: asking again costs nothing. `names` are those of `explain`; `options` are
-        fields of `whereof.VerifyOptions`, such as top, facts, each and seeds, and of
-        `whereof.EngineOptions`, such as threads.
+        Retraining uses the same seed, negatives and order. The run stores finished retrainings:
+        asking again costs nothing. `names` are those of `explain`; `options` are fields of
+        `whereof.VerifyOptions`, such as top, facts, each and seeds, and of `whereof.EngineOptions`,
+        such as threads.
         """
         from whereof.api.runs import open_cases
         from whereof.retrain.verify import verify
@@ -775,9 +774,9 @@ class Run(ArrayRun):
     ) -> "Smallest":
         """The fewest facts whose removal changes the top answer, proven by retraining.
 
-        `names` are those of `explain`. Finished retrainings are kept in the run's folder: asking
-        again costs nothing. `options` are fields of `whereof.SmallestOptions`, such as budget and
-        method, and of `whereof.EngineOptions`, such as threads.
+        `names` are those of `explain`. The run stores finished retrainings: asking again costs
+        nothing. `options` are fields of `whereof.SmallestOptions`, such as budget and method, and
+        of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api.runs import open_cases
         from whereof.retrain.smallest import find_smallest
@@ -797,8 +796,8 @@ class Run(ArrayRun):
     ) -> "Sufficient":
         """The fewest facts that, given to other entities, make the model answer the same for them.
 
-        The other entities have another answer, and do not have this one in the data. `names` and
-        `options` are those of `smallest`.
+        For the other entities, the model gives another answer, and the data does not contain this
+        one. `names` and `options` are those of `smallest`.
         """
         from whereof.api.runs import open_case, open_cases
         from whereof.retrain.sufficient import Gifts, find_sufficient
@@ -861,9 +860,10 @@ class Run(ArrayRun):
     ) -> Iterator["Retrained"]:
         """Models retrained without given sets of facts; the control, with all facts, comes first.
 
-        `removed` are sets of facts, by ids or names: one model per set. With `predictions`, as for
-        `explain`, records have `standings`. Without, they have `parameters`, which are not kept in
-        the run. `options` are fields of `whereof.EngineOptions`, such as threads.
+        `removed` are sets of facts, by ids or names: one model per set. If you pass `predictions`,
+        as for `explain`, each record has their `standings`: probability, score, rank and top
+        answer. Otherwise it has all rows as `parameters`, which the run does not store. `options`
+        are fields of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api.runs import open_cases
         from whereof.explain.facts import find_facts
@@ -880,7 +880,7 @@ class Run(ArrayRun):
 
 
 def make_scorer(rows: Parameters, dataset: Dataset, config: TrainConfig) -> "Scorer":
-    """The scorer of a model; if it learned ratings, scores are ratings."""
+    """The scorer of a model; scores of a rating model are ratings."""
     from whereof.models.scoring import Scorer
 
     scorer = Scorer(find_model(config.model), rows.entity_rows, rows.relation_rows)

@@ -153,7 +153,7 @@ class Evaluation(Tabular):
 
     @property
     def rated(self) -> bool:
-        """Whether the model learned ratings, which then take the place of probabilities."""
+        """Whether this is a rating model: ratings take the place of probabilities."""
         return self.config.get("loss") == "squared"
 
     @property

@@ -32,7 +32,7 @@ class HeldOutFacts:
     trained: Trained
     asked: Predictions
     ratings: Numbers | None
-    """(n,) the true ratings, for a model of ratings."""
+    """(n,) the true ratings, for a rating model."""
 
     def measure(self, rows: Parameters | None = None) -> HeldOutQuality:
         """The quality of some parameters, or of those of the run."""

@@ -32,7 +32,7 @@ _THOROUGH = "unrolled", "unrolled:sweep-epochs=1", "verified", "retrain"
 
 
 class Faithfulness:
-    """How true are explanations? Every method, compared with retraining.
+    """Compares every method with retraining.
 
     See `docs/faithfulness.md`.
     """

@@ -1,4 +1,4 @@
-"""The impact of a fact: the predictions that it holds up, and those that it holds down."""
+"""The impact of a fact: the predictions that it supports, and those that it opposes."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -86,7 +86,7 @@ class Shortlist:
         return _highest(each.top for each in self._questions)
 
     def confident_and_wrong(self) -> Iterable[InterestingPrediction]:
-        """Wrong answers of which the model is sure; of a model of ratings, the largest errors."""
+        """Wrong answers of which the model is sure; for a rating model, the largest errors."""
         if self.trained.config.rated:
             return sorted(self.held_out(), key=_rating_error, reverse=True)
         every = [each.top.value for each in self._questions if each.top is not None]

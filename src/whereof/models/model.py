@@ -1,4 +1,4 @@
-"""What a model declares; everything else is written once for all of them."""
+"""What a model declares; all models share everything else."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -199,9 +199,9 @@ class Standing:
 
     @property
     def value(self) -> float:
-        """The probability; for a model of ratings, the rating."""
+        """The probability; for a rating model, the rating."""
         value = self.score if self.probability is None else self.probability
-        assert value is not None, "a model of ratings always has a score"
+        assert value is not None, "a rating model always has a score"
         return value
 
 

@@ -160,7 +160,7 @@ def heading(fact: Named) -> str | list[tuple[str, str]]:
 
 
 def is_rated(item: Standing) -> bool:
-    """Whether the model predicts ratings: its score replaces the probability."""
+    """Whether this is a rating model: its score replaces the probability."""
     return item.probability is None
 
 

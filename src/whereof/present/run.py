@@ -128,7 +128,7 @@ def answers_table(
 ) -> Table:
     """Answers; those known from training or validation have no rank.
 
-    scale: the lowest and the highest rating, for a model that learned ratings: its scores are
+    scale: the lowest and the highest rating, for a rating model: its scores are
     ratings, and it has no probabilities.
     """
     output = [Column("score", "rating", "score")]

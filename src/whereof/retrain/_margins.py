@@ -1,4 +1,4 @@
-"""Predicted margins of an answer over its rivals after facts are removed together."""
+"""Estimated margins of an answer over its rivals after facts are removed together."""
 
 from collections.abc import Sequence
 from dataclasses import replace

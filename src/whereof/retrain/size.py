@@ -1,4 +1,4 @@
-"""How much larger falls are than a sweep through training says, measured once per run.
+"""The factor by which estimates of a sweep are too small, measured by retraining, once per run.
 
 The log-odds of a prediction, as a function of the weight of one fact, is not quite a line: without
 the fact it falls further than its slope at full weight says. The ratio of the two is about the same

@@ -44,7 +44,7 @@ class Quality:
     mrr: float | None
     """MRR of held-out facts. Ranks skip answers that are known from training and validation."""
     removed_probability: float | None
-    """Mean probability of the removed facts; of a model of ratings, the mean rating."""
+    """Mean probability of the removed facts; for a rating model, the mean rating."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _View = Annotated[str, Query(max_length=4 * limits.NAME_LETTERS)]
 
 
 class _Side(PredictionRequest):
-    """The address of a Why page, as far as two of them are compared."""
+    """The part of a Why page's address that a comparison uses."""
 
     model_config = ConfigDict(extra="ignore")
 

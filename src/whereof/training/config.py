@@ -17,7 +17,7 @@ class Phase:
     """One phase of training, and what there was to train on."""
 
     n_facts: int
-    """Number of facts; those from the number of the phase before on are new."""
+    """Number of facts, with those of all earlier phases."""
     n_entities: int
     n_relations: int
     n_trained: int
@@ -174,7 +174,7 @@ class TrainConfig(Settings):
 
     @cached_property
     def rated(self) -> bool:
-        """Whether the model predicts ratings: probabilities then have no meaning."""
+        """Whether this is a rating model: its probabilities have no meaning."""
         return self.loss == "squared"
 
     @property

@@ -1,4 +1,4 @@
-"""Approximation: compare rollback's prediction with retraining, for one removed fact."""
+"""Approximation: compare rollback's estimate with retraining, for one removed fact."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""The methods that estimate influence from the run as it is, without training again."""
+"""The methods that estimate influence from the run as it is, without retraining."""

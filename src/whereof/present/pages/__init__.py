@@ -1,1 +1,1 @@
-"""The pages of the server: one file a page."""
+"""The pages of the server, one file each."""

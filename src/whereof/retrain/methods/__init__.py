@@ -1,1 +1,1 @@
-"""The methods that train the model again."""
+"""The methods that retrain the model, or repeat its training."""
