@@ -1,4 +1,4 @@
-"""A ConvE-like scorer in PyTorch, on the bundled Nations, and which facts it answers by.
+"""A ConvE-like scorer in PyTorch on the bundled Nations, and which facts its answers are made of.
 
 Subject and relation become one small image; a convolution and a layer turn it into a query, which
 is multiplied with the rows of all entities.

@@ -17,7 +17,7 @@ def main() -> None:
     print(explanation)
     print(explanation.to_pandas()[["subject", "relation", "object", "influence"]])
 
-    # Is that so? Train again without these facts.
+    # Check: retrain without these facts.
     verdict = run.verify("india", "students", best, top=5)
     print(verdict)
 
