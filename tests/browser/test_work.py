@@ -20,7 +20,7 @@ def test_an_audit_starts_by_a_click_and_leads_to_its_facts(page: Page) -> None:
 
 def test_the_reliability_of_a_run_is_measured_by_a_click(page: Page) -> None:
     page.goto("/runs/measured/about")
-    expect(page.get_by_text("not known yet whether estimates can be trusted")).to_be_visible()
+    expect(page.get_by_text("not known yet how far you can trust the estimates")).to_be_visible()
     page.get_by_role("button", name="Measure reliability").click()
     expect(page.get_by_role("heading", name="Reliability of estimates")).to_be_visible()
     expect(page.get_by_role("button", name="Measure reliability")).to_have_count(0)

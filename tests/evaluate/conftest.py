@@ -31,5 +31,5 @@ def nations(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
 
 @pytest.fixture(scope="session")
 def ratings(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
-    """A model of ratings."""
+    """A rating model."""
     return trained.train_ratings(tmp_path_factory.mktemp("ratings"), epochs=20)

@@ -41,7 +41,7 @@ def make_run(model: str, *, dim: int = 2, inverse: bool = False, **options: Any)
 
 
 def make_rated_run(folder: Path) -> whereof.Run:
-    """A small run that learned ratings."""
+    """A small run with a rating model."""
     lines = [f"u{u}\ti{i}\t{1 + (2 * u + i) % 5}" for u in range(4) for i in range(5) if u != i]
     table = folder / "ratings.tsv"
     table.write_text("user\titem\trating\n" + "\n".join(lines) + "\n")

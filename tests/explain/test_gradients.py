@@ -63,7 +63,7 @@ def test_ratings_are_explained_in_their_own_units(tmp_path: Path) -> None:
 
 
 def test_ratings_that_are_not_there_are_asked_for() -> None:
-    with pytest.raises(WhereofError, match="does not contain them"):
+    with pytest.raises(WhereofError, match="the run has no ratings"):
         Losses(make_run("mf", loss="squared")._trained)
 
 

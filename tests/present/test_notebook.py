@@ -76,7 +76,7 @@ def test_outside_a_notebook_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_run_says_first_what_its_report_says_first(run: whereof.Run) -> None:
     found = read_page(run._repr_html_())
-    assert "It is not known yet whether estimates can be trusted" in found.text
+    assert "It is not known yet how far you can trust the estimates" in found.text
     assert "MRR of" in found.text
     assert "training facts" in found.text
     evaluated = read_page(run_html(msgspec.convert(INFO, RunInfo), [FULL]))

@@ -176,7 +176,7 @@ def test_a_recommendation_has_a_reason_that_its_user_understands() -> None:
     others["facts"][-1]["influence"] = 0.5
     assert because(made(others)).endswith("with 5. Ratings of other users matter more.")
     others["facts"] = others["facts"][-1:]
-    assert because(made(others)) == "No rating of user 4 that is listed here supports it."
+    assert because(made(others)) == "No listed rating of user 4 supports it."
     assert because(made(about_paris())) == ""
 
 

@@ -230,7 +230,8 @@ def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:
     said = "Without the fact a r b the probability really falls from 50.0% to 25.0%."
     assert words.startswith(said)
     assert words.endswith(
-        "In 2 of 3 seeds it falls, on average from 50.0% to 35.0%; the top answer changes in 1."
+        "The probability falls in 2 of 3 seeds, on average from 50.0% to 35.0%; the top answer "
+        "changes in 1."
     )
 
 

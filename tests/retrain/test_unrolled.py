@@ -281,7 +281,7 @@ def test_a_replay_that_differs_is_said_again(run: whereof.Run) -> None:
     for differs in (False, True):
         its = replace(context, prepared={**prepared, "differs": np.array(differs)})
         ranked = method.rank(scored, Sets.each(np.arange(5)), its)
-        assert any("gives other rows" in note for note in ranked.notes) == differs
+        assert any("repeated training differs" in note for note in ranked.notes) == differs
 
 
 def test_a_run_whose_training_is_unknown_is_refused(run: whereof.Run) -> None:

@@ -208,7 +208,7 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
     assert found.before.probability != found.prediction.probability
     check_stand(found.before, stands_without(run, [], EGYPT))
     (note,) = found.notes
-    assert note.startswith("retraining seed 3 with all facts gives another model")
+    assert note.startswith("the control of seed 3 (retrained with all facts) differs")
     exact = run.explain(*EGYPT, method="retrain", role="several", top=None)
     for fact in exact.facts:
         assert found.before.probability is not None
@@ -216,7 +216,7 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
         assert fact.influence == found.before.probability - fact.probability_without
         changes = fact.top_answer_without != found.before.top_answer
         assert fact.top_answer_changes == changes
-    assert exact.notes[0].startswith("retraining with all facts gives another model")
+    assert exact.notes[0].startswith("the control (retrained with all facts) differs")
 
 
 def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) -> None:

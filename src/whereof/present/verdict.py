@@ -104,8 +104,9 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         summary, unit = verdict.summary, names.output_unit(before)
         first, last = (units.show(each.mean, unit) for each in (summary.before, summary.actual))
         yield (
-            f"It falls in {summary.n_fell} of {summary.n_seeds} seeds, on average from "
-            f"{first} to {last}; the top answer changes in {summary.n_top_changed}."
+            f"The {names.output_noun(before)} falls in {summary.n_fell} of {summary.n_seeds} "
+            f"seeds, on average from {first} to {last}; the top answer changes in "
+            f"{summary.n_top_changed}."
         )
 
 
