@@ -72,6 +72,16 @@ def test_the_cheapest_method_that_can_be_trusted_is_recommended(run: whereof.Run
     assert costs["retrain"] / costs["verified"] == pytest.approx((found.n_adjacent + 1) / 50)
 
 
+def test_what_was_measured_does_not_hold_for_the_last_epochs(run: whereof.Run) -> None:
+    Reliability(STEADY, (Claims("unrolled", 9, 1.1, 9, 9),)).write(run.file(""))
+    whole = run.explain(*QUERY, method="unrolled")
+    last = run.explain(*QUERY, method="unrolled", sweep_epochs=1)
+    trusts = [{each.method: each.trust for each in found.costs} for found in (whole, last)]
+    assert [each["unrolled"] for each in trusts] == ["close", "rough"]
+    assert [whole.names_new_tops, last.names_new_tops] == [True, False]
+    assert [whole.recommended, last.recommended] == ["unrolled", "verified"]
+
+
 def test_a_run_of_arrays_has_no_costs() -> None:
     found = random_run("distmult").explain("e0", "r0", "e1")
     assert (found.costs, found.recommended, found.reliability) == ((), None, Reliability())

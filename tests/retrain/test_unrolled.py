@@ -262,6 +262,10 @@ def test_the_last_epochs_are_a_screen(run: whereof.Run) -> None:
     last = run.explain(*FACT, method="unrolled", top=None, sweep_epochs=1)
     assert last.facts[0].fact_id in {fact.fact_id for fact in whole.facts[:10]}
     assert [fact.influence for fact in last.facts] != [fact.influence for fact in whole.facts]
+    assert any("only the end of training (1 epoch)" in note for note in last.notes)
+    assert (last.sweep_epochs, whole.sweep_epochs) == (1, None)
+    every = run.explain(*FACT, method="unrolled", top=None, sweep_epochs=1000)
+    assert replace(every, seconds=0) == replace(whole, seconds=0)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,9 @@ def advise(
     training_seconds: of one retraining on one core; None if the run cannot be retrained. Costs are
     those of the method used, of the default one, and of those that can be better than rough.
     """
+    is_part = explanation.sweep_epochs is not None  # what was measured is a whole sweep
+    if is_part:
+        reliability = reliability.without(explanation.method)
     explanation = replace(explanation, reliability=reliability)
     if training_seconds is None:
         return explanation
@@ -38,7 +41,9 @@ def advise(
             continue
         n_trainings = method.trainings(explanation.n_adjacent)
         seconds = n_trainings * training_seconds / (os.cpu_count() or 1) or None
-        costs.append(MethodCost(method.name, seconds, trust_of(method, reliability)))
+        is_rough = is_part and method.name == explanation.method
+        trust = "rough" if is_rough else trust_of(method, reliability)
+        costs.append(MethodCost(method.name, seconds, trust))
     trusted = [each for each in costs if each.trust in _TRUSTED]
     if not all(fact.parts for fact in explanation.facts):  # some are not adjacent
         trusted = [each for each in trusted if get_method(each.method).ranks_all]

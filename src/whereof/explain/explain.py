@@ -26,6 +26,7 @@ from whereof.predict.answers import Failed, in_order
 from whereof.predict.prediction import Listed, Prediction, find_prediction
 from whereof.predict.scored import Candidates, ScoredPrediction, Trained, name_standings
 from whereof.run.files import Arrays
+from whereof.training.problem import Problem
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts, Numbers
 
 PARTS = ("subject", "relation", "object", "rival")
@@ -139,6 +140,7 @@ class Explainer:
             else None,
             groups=self._groups(facts[:_GROUPED]),
             estimate=not self.method.retrains,
+            sweep_epochs=self.context.sweep_epochs if "sweep" in self.method.can else None,
             notes=(*self._notes(), *ranked.notes),
             seconds=time.perf_counter() - start,
         )
@@ -374,9 +376,18 @@ def _context(
         exhaustive=options.exhaustive,
         budget=RetrainingBudget.of(options.budget),
         rivals=rivals if options.rivals is None else options.rivals,
-        sweep_epochs=options.sweep_epochs,
+        sweep_epochs=_sweep_epochs(scored.trained, options),
         sweep_memory=options.sweep_memory,
     )
+
+
+def _sweep_epochs(trained: Trained, options: ExplainOptions) -> int | None:
+    """The epochs to sweep, from the end of training; None for all of them."""
+    if options.sweep_epochs is None or trained.n_trained is None:
+        return None
+    calendar = Problem.of(trained.dataset, trained.config).calendar
+    are_all = options.sweep_epochs >= calendar.n_epochs(trained.n_trained)
+    return None if are_all else options.sweep_epochs
 
 
 def explain_each(

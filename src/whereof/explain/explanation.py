@@ -187,6 +187,8 @@ class Explanation(Tabular):
     estimate: bool = True
     """Whether the influences are estimates, which no retraining has confirmed."""
     seeds: SeedAgreement | None = None
+    sweep_epochs: int | None = None
+    """The last epochs of training, if a sweep went back over these alone."""
     reliability: Reliability | None = None
     """How reliable estimates of this run are; None if the explanation is one of many."""
     costs: tuple[MethodCost, ...] = ()

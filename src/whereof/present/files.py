@@ -281,8 +281,8 @@ def open_unfinished(
 _PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
 _WHERE_ASKED = (
-    *("n_history", "contrast", "without", "stability", "graph", "groups", "seeds", "notes"),
-    *("reliability", "costs", "recommended"),
+    *("n_history", "contrast", "without", "stability", "graph", "groups", "seeds"),
+    *("sweep_epochs", "reliability", "costs", "recommended", "notes"),
 )
 
 

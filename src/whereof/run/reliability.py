@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,10 @@ class Reliability:
     def of(self, method: str) -> Claims | None:
         """The claims of a method."""
         return next((each for each in self.claims if each.method == method), None)
+
+    def without(self, method: str) -> "Reliability":
+        """The record without the claims of a method."""
+        return replace(self, claims=tuple(each for each in self.claims if each.method != method))
 
     def updated(self, linearity: Linearity | None, claims: Sequence[Claims]) -> "Reliability":
         """The record with new measurements; one of a smaller sample replaces no earlier one."""

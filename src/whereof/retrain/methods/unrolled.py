@@ -16,6 +16,7 @@ from whereof.retrain.sweep import Columns, corrects_sizes, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
 from whereof.types import FactIds, Numbers
+from whereof.units import count
 
 _TRAININGS, _MORE = 20.0, 0.1
 """The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
@@ -121,6 +122,8 @@ class Unrolled(Method):
         notes = (_DIFFERS,) if context.prepared["differs"] else ()
         if not corrects_sizes(scored.trained, context):
             notes = (*notes, _SMALL)
+        if context.sweep_epochs is not None:
+            notes = (*notes, _SCREEN.format(count(context.sweep_epochs, "epoch")))
         return replace(ranked, notes=notes)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
@@ -262,6 +265,10 @@ _UNSTEADY = (
 _SMALL = (
     "estimates for entities and relations with few facts are too small: correcting them requires "
     "more memory than --sweep-memory allows"
+)
+_SCREEN = (
+    "the sweep covers only the end of training ({}): it finds the strongest facts, but its "
+    "influences are too small"
 )
 _DIFFERS = (
     "the repeated training differs from the stored run: facts were unlearned from it, or the "
