@@ -57,10 +57,12 @@ def test_candidates_are_the_first_of_every_method_in_turn(run: whereof.Run) -> N
 
 def test_asking_again_retrains_nothing(run: whereof.Run) -> None:
     first, again = Recorded(), Recorded()
-    found = run.explain(*EGYPT, method="verified", budget=12, events=first)
-    same = run.explain(*EGYPT, method="verified", budget=12, events=again)
+    asked = ("brazil", "embassy", "usa")
+    found = run.explain(*asked, method="verified", budget=12, events=first)
+    same = run.explain(*asked, method="verified", budget=12, events=again)
     assert [fact.influence for fact in same.facts] == [fact.influence for fact in found.facts]
     assert Foreseen(12, 20.0) in first.events  # and a sweep
+    assert Foreseen(12, 0.0) in again.events
     assert not any(isinstance(event, Planned) for event in again.events)
 
 
@@ -116,6 +118,34 @@ def test_a_registered_method_nominates_unless_it_says_no(
     another_method.nominates = False
     found = run.explain(*EGYPT, method="verified", budget=7, top=None)
     assert last not in {fact.fact_id for fact in found.facts}
+
+
+class SlowMethod(LastFact):
+    """Takes longer than any budget of time, unless it was asked before."""
+
+    prepares = "predictions"
+
+    def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
+        return 1e12
+
+    def prepare(self, trained, predictions, events, context):  # type: ignore[no-untyped-def]
+        return {"nothing": np.zeros((len(predictions), 1))}
+
+
+def test_a_method_that_is_too_slow_for_the_time_nominates_nothing(
+    run: whereof.Run, another_method: LastFact
+) -> None:
+    another_method.__class__ = SlowMethod
+    asked = ("poland", "embassy", "usa")
+    timed = run.explain(*asked, method="verified", budget="10m", role="several", top=3)
+    assert "the budget is too short for last-fact" in timed.notes
+    assert "last-fact" not in timed.notes[-1]
+    with pytest.raises(whereof.WhereofError, match="last-fact alone takes more than half of it"):
+        run.smallest(*asked, method="last-fact", budget="10m")
+    counted = run.explain(*asked, method="verified", budget=3, role="several", top=3)
+    assert "last-fact" in counted.notes[-1]
+    stored = run.explain(*asked, method="verified", budget="10m", role="several", top=3)
+    assert "last-fact" in stored.notes[-1]
 
 
 def test_a_run_without_a_trace_has_candidates_of_the_other_methods(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whereof.errors import WhereofError
 from whereof.evaluate.options import EvaluateOptions
 from whereof.evaluate.sample import Sample, pick
 from whereof.evaluate.statistics import pearson, spearman
@@ -123,13 +122,9 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
 def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
     """The first fact of predictions by a method; none if it says nothing about removal here."""
     chosen = find_variant(method).method
-    if "standings" not in chosen.can or chosen.retrains:
-        return ()
-    try:
-        chosen.check(sample.case_of(method).trained)
-    except WhereofError:  # the run lacks what the method needs
-        return ()
-    return sample.firsts(method, most)
+    says = "standings" in chosen.can and not chosen.retrains
+    fits = says and chosen.fits(sample.case_of(method).trained)
+    return sample.firsts(method, most) if fits else ()
 
 
 def _draw_near(sample: Sample, n: int, seed: int) -> FactIds:

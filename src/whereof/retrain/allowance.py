@@ -1,7 +1,9 @@
 """How many more models a budget allows to retrain."""
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import compress
 
 from whereof.errors import WhereofError
 from whereof.events import Foreseen
@@ -24,12 +26,33 @@ class Allowance:
         retrainer: Retrainer,
         methods: Sequence[Method] = (),
         n_predictions: int = 1,
+        is_ready: Callable[[Method], bool] = lambda method: False,
     ) -> None:
-        """methods: those that estimate for n predictions; the announced time includes them."""
+        """methods: those that estimate for n predictions; the announced time includes them.
+
+        is_ready: whether a method has stored what it needs for them.
+        """
         self.budget, self.retrainer, self.n_used = budget, retrainer, 1
         self.start, n_facts = time.perf_counter(), len(retrainer.recipe.problem.facts)
-        others = sum(method.trainings(n_facts, n_predictions) for method in methods)
-        retrainer.events.emit(Foreseen(self.n_used + self.left, others))
+        costs = [0.0 if is_ready(it) else it.trainings(n_facts, n_predictions) for it in methods]
+        fits = [self._leaves_half(cost) for cost in costs]
+        self.methods = [*compress(methods, fits)]
+        """Those of the methods that the budget has time for."""
+        late = [method.name for method, fit in zip(methods, fits, strict=True) if not fit]
+        if late and not self.methods:
+            raise WhereofError(
+                f"budget is {seconds(budget.seconds or 0)}, and {late[0]} alone takes more than "
+                "half of it; give more time, or a number of retrainings"
+            )
+        self.notes = (f"the budget is too short for {', '.join(late)}",) if late else ()
+        retrainer.events.emit(Foreseen(self.n_used + self.left, sum(compress(costs, fits))))
+
+    def _leaves_half(self, n_trainings: float) -> bool:
+        """Whether work of this cost leaves half of a budget of time; n_trainings: on one core."""
+        if self.budget.seconds is None or not n_trainings:
+            return True
+        each = self.retrainer.seconds_for(self.retrainer.engine.at_once) / (os.cpu_count() or 1)
+        return n_trainings * each <= self.budget.seconds / 2
 
     @property
     def spent(self) -> float:
@@ -45,12 +68,14 @@ class Allowance:
         at_once = self.retrainer.engine.at_once
         each = self.retrainer.seconds_for(at_once) / at_once
         n_left = max(int((self.budget.seconds - self.spent) / each), 0)
-        if self.n_used == 1 and not n_left:
+        if n_left or self.n_used > 1:
+            return n_left
+        if self.budget.seconds < each:
             raise WhereofError(
                 f"budget is {seconds(self.budget.seconds)}, and one retraining takes about "
                 f"{seconds(each * at_once)}; give more time, or a number of retrainings"
             )
-        return n_left
+        return at_once  # estimates took longer than expected: a first round is retrained anyway
 
     def take(self, n_wanted: int) -> int:
         """The number of retrainings to do next, of those wanted; 0 at the end of the budget.

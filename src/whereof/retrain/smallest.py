@@ -125,14 +125,6 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     removed, scored, method = search.best or search.closest, search.scored, search.margins.method
     fact_ids = sorted(removed, key=lambda fact: -search.strength(fact))
     predicted, notes = _predict(scored, method, fact_ids)
-    name = case.trained.dataset.entities.label
-    if scored.target != asked.target:
-        notes = (
-            f"{name(asked.target)} is not the top answer; this is about the top answer",
-            *notes,
-        )
-    if options.role is not None:
-        notes = (_tried(case.trained, options.role), *notes)
     before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
     after = search.after_all(removed)
     counts = case.retrainer.counts
@@ -155,8 +147,18 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
         method=method.name,
         engine=case.retrainer.engine.identity.split()[0],
         seconds=time.perf_counter() - start,
-        notes=notes,
+        notes=(*_notes(search, asked, options.role), *notes),
     )
+
+
+def _notes(search: "Search", asked: ScoredPrediction, role: str | None) -> Iterator[str]:
+    """What was searched, if it is not what was asked for."""
+    if role is not None:
+        yield _tried(asked.trained, role)
+    if search.scored.target != asked.target:
+        name = asked.trained.dataset.entities.label(asked.target)
+        yield f"{name} is not the top answer; this is about the top answer"
+    yield from search.allowance.notes
 
 
 def _tried(trained: Trained, role: str) -> str:
@@ -185,9 +187,7 @@ def _predict(
 ) -> tuple[Standing | None, tuple[str, ...]]:
     """The joint estimate for a set, by the method or by one that removes groups; and notes."""
     remover = able_method("groups", method.name)
-    try:
-        remover.check(scored.trained)
-    except WhereofError:
+    if not remover.fits(scored.trained):
         return None, (f"{remover.name} cannot predict the set in this run",)
     sets = Sets.of([np.array(fact_ids, np.int64)])
     (found,) = name_standings(
@@ -233,7 +233,8 @@ class Search:
         if not len(pool):
             raise WhereofError(f"no training fact has the role {role}; choose another, or none")
         self._models = [
-            Margins(self.scored, method, rivals, pool, case.retrainer.events) for method in methods
+            Margins(self.scored, method, rivals, pool, case.retrainer.events)
+            for method in self.allowance.methods
         ]
         self.margins = self._models[0]
 

@@ -1,7 +1,6 @@
 """Candidates of several methods, each retrained alone and ranked by what really happened."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
@@ -10,7 +9,7 @@ import numpy as np
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.explain.explain import find_adjacent, with_same_answer
-from whereof.explain.method import Context, Method, Ranked, Sets, get_method, prepare
+from whereof.explain.method import Context, Method, Ranked, Sets, get_method, is_prepared, prepare
 from whereof.explain.options import RetrainingBudget
 from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.registry import METHODS, names
@@ -44,11 +43,16 @@ class Verified(Method):
     def rank(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Ranked:
         removals = SingleRemovals.of(self, scored, context)
         retrainer = removals.case.retrainer
+
+        def is_ready(method: Method) -> bool:
+            stores = method.prepares is not None
+            return stores and is_prepared(method, scored.trained, scored.prediction, context)
+
         nominators = find_nominators(scored.trained)
-        allowance = Allowance(context.budget, retrainer, nominators)
+        allowance = Allowance(context.budget, retrainer, nominators, is_ready=is_ready)
         lists = [
             Nominations.of(each, scored, sets.fact_ids, context, allowance.left, retrainer.events)
-            for each in nominators
+            for each in allowance.methods
         ]
         candidates = list(interleave([each.fact_ids.tolist() for each in lists]))
         if context.top is None:  # every fact is asked for, also one that no method has a number for
@@ -79,7 +83,7 @@ class Verified(Method):
                 tuple(each.method.name for each in lists if fact in each.estimates)
                 for fact in chosen.tolist()
             ),
-            notes=(*ranked.notes, note),
+            notes=(*ranked.notes, *allowance.notes, note),
         )
 
 
@@ -88,12 +92,9 @@ VERIFIED = Verified()
 
 def find_nominators(trained: Trained) -> list[Method]:
     """The methods that nominate candidates, without those that lack something in this run."""
-    found = []
-    for method in map(get_method, names(METHODS)):
-        if method.nominates and not method.draws and not method.retrains:
-            with suppress(WhereofError):
-                method.check(trained)
-                found.append(method)
+    methods = map(get_method, names(METHODS))
+    asked = (each for each in methods if each.nominates and not each.draws and not each.retrains)
+    found = [each for each in asked if each.fits(trained)]
     if not found:
         raise WhereofError("no method can nominate facts in this run; choose method retrain")
     return found
