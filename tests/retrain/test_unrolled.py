@@ -1,11 +1,13 @@
 """Method unrolled: its numbers are close to those of retraining where training is steady."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from listening import Recorded
 
 import whereof
 from whereof.errors import Interrupted
@@ -65,8 +67,10 @@ def test_a_second_question_reads_what_was_swept(run: whereof.Run) -> None:
 
 def test_sizes_are_corrected_as_soon_as_there_is_memory(run: whereof.Run) -> None:
     asked = ("egypt", "embassy", "uk")
-    small = run.explain(*asked, method="unrolled", sweep_memory=1e-6)
-    corrected = run.explain(*asked, method="unrolled")
+    events = Recorded()
+    small = run.explain(*asked, method="unrolled", sweep_memory=3e-4, events=events)
+    enough = float(re.findall(r"choose --sweep-memory (\S+) or more", " ".join(events.notes))[0])
+    corrected = run.explain(*asked, method="unrolled", sweep_memory=enough)
     assert any("too small" in note for note in small.notes)
     assert not any("too small" in note for note in corrected.notes)
     assert [each.influence for each in small.facts] != [each.influence for each in corrected.facts]

@@ -1,5 +1,6 @@
 """Sweeps through the training of a run. Long ones store their progress, and can be continued."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -181,7 +182,8 @@ def _slopes(
     """
     needed, n_trained = _slopes_bytes(trained, problem), trained.n_trained or 0
     if needed > memory:
-        what = f"{needed / _GIGABYTE:.1f} GB are needed: choose a larger --sweep-memory"
+        enough = math.ceil(needed / _GIGABYTE * 1000) / 1000
+        what = f"to correct them, choose --sweep-memory {enough:g} or more"
         events.emit(Note(f"influences of facts in rows with few facts will be too small; {what}"))
     if not 0 < needed <= memory:
         return None
