@@ -397,14 +397,13 @@ def standings_table(
         others = (getattr(each, column.name, "") for column in more)
         top = [top_cell(each, before)] if tops else []
         rows.append((name, each.value, each.rank or None, *others, *top))
-    if not all(each.rank for each in standings.values()):
-        note = f"{note} {_NO_RANK}".strip()
+    note = f"{note} {rank_note(*standings.values())}".strip()
     return Table("standings", title, columns, rows, note)
 
 
-def rank_note(table: Table) -> str:
-    """The part of the note of standings that a terminal shows too: what an unknown rank means."""
-    return _NO_RANK if _NO_RANK in table.note else ""
+def rank_note(*standings: Standing | None) -> str:
+    """What a rank means that is not known; empty if all are."""
+    return "" if all(each is None or each.rank for each in standings) else _NO_RANK
 
 
 def top_cell(standing: Standing, before: Standing) -> Cell:

@@ -26,7 +26,8 @@ def show_smallest(out: Console, result: Smallest) -> None:
     name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
     show(out, name, smallest_words(result))
     for table in smallest_tables(result, most=20):
-        show(out, heading(table.title), replace(table, title="", note=names.rank_note(table)))
+        note = names.rank_note(result.predicted) if table.name == "standings" else ""
+        show(out, heading(table.title), replace(table, title="", note=note))
     show(out, *result.notes, f"{names.effort_text(result)}; method {result.method}", "next: --json")
 
 

@@ -42,7 +42,8 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
     show(out, name, verdict_words(verdict), *claim)
     for table in verdict_tables(verdict, most=20):
         if listed or table.name != "facts":
-            show(out, heading(table.title), replace(table, title="", note=names.rank_note(table)))
+            note = names.rank_note(verdict.predicted) if table.name == "standings" else ""
+            show(out, heading(table.title), replace(table, title="", note=note))
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
     effort = f"{names.effort_text(verdict)}; method {verdict.method}"
     show(out, *verdict.notes, effort, f"next: {', '.join(more)}")
