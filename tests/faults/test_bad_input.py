@@ -42,6 +42,13 @@ def test_a_bad_config_is_one_line(tmp_path: Path, text: str) -> None:
     assert done.stderr.startswith("whereof: c.toml: ")
 
 
+def test_a_config_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("\n" * 2_000_000)
+    done = command("info", "run", "--config", "c.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "whereof: c.toml: more than 1 MB is not a file of options\n"
+
+
 @pytest.mark.parametrize("threads", [float("nan"), 0, -1, 1.5, float("inf")])
 def test_a_number_of_threads_that_is_none_is_refused(tmp_path: Path, threads: float) -> None:
     run = train(tmp_path / "run", epochs=1)

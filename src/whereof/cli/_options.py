@@ -25,6 +25,8 @@ from whereof.training.defaults import CHOSEN
 
 _CONTROL = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a terminal obeys and JSON does not escape."""
+_MOST_CONFIG = 1_000_000
+"""The most bytes of a file of options."""
 RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
 FILE = click.Path(path_type=Path)
@@ -208,7 +210,11 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
     if path is None:
         return
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(_MOST_CONFIG + 1)
+        if len(text) > _MOST_CONFIG:  # such as /dev/zero, which has no end
+            raise WhereofError("more than 1 MB is not a file of options")
+        values = tomllib.loads(text.decode())
         ctx.default_map = _defaults(values, str(ctx.info_name))
     except WhereofError as error:
         raise WhereofError(f"{path}: {error}") from error
