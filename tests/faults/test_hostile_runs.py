@@ -1,6 +1,7 @@
 """Run folders that were damaged or crafted: an error in one line, never a crash or a figure."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -266,6 +267,16 @@ def test_a_run_does_not_write_through_a_link(run: Path, name: str) -> None:
     with pytest.raises(whereof.WhereofError, match="is a link; replace it by a copy"):
         use(run)
     assert outside.read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_run_does_not_wait_for_a_pipe(run: Path, name: str) -> None:
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    with pytest.raises(whereof.WhereofError, match="is a device or a pipe; delete it"):
+        use(run)
 
 
 def test_drafts_of_documents_are_not_links(run: Path) -> None:

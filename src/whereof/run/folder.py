@@ -195,7 +195,7 @@ class RunInfo:
 def _check_links(folder: Path) -> None:
     """Refuse links where Whereof writes: a crafted run could make it write to any file.
 
-    Listed files may be links, for example a trace on a larger disk: they are only read, and their
+    Reading a pipe would wait for ever, so it is refused too. Listed files may be links, for example a trace on a larger disk: they are only read, and their
     content has a checksum.
     """
     folders = [folder / name for name in _WRITTEN]
@@ -204,6 +204,8 @@ def _check_links(folder: Path) -> None:
     for each in (*folders, *own, *files_in):
         if each.is_symlink() and each.parent.name != CHECKPOINTS:
             raise WhereofError(f"{each} is a link; replace it by a copy of its target")
+        if each.exists() and not (each.is_file() or each.is_dir()):
+            raise WhereofError(f"{each} is a device or a pipe; delete it")
 
 
 class RunFolder:
