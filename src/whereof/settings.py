@@ -23,6 +23,9 @@ _LIMITS = {
 }
 _SHOWN = 60
 _TOO_LARGE = 1 << 64
+_MOST_DIGITS = 1000
+_LONGEST = 1e9
+"""Seconds, about 30 years."""
 _WORDS = {
     int: "a whole number",
     float: "a number",
@@ -213,6 +216,18 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number from 0 on; Python reads no more than 4,300 digits."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
+
+
+def to_float(text: str) -> float:
+    """The number in a text; ValueError for 1_0, which Python would read as 10."""
+    if "_" in text:
+        raise ValueError(f"{text} is not a number")
+    return float(text)
+
+
 def seconds_of(name: str, duration: float | str, other: str = "seconds above 0") -> float:
     """The duration that a setting names, in seconds; text may end in s, m or h.
 
@@ -221,10 +236,10 @@ def seconds_of(name: str, duration: float | str, other: str = "seconds above 0")
     text = str(duration).strip().lower()
     unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
     try:
-        seconds = float(text[:-1] if unit else text) * (unit or 1)
+        seconds = to_float(text[:-1] if unit else text) * (unit or 1)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
+    if not 0 < seconds < _LONGEST:
         raise WhereofError(
             f"{name} is {duration!r}; give {other}, or a text such as 90s, 10m or 2h"
         )

@@ -18,8 +18,12 @@ import whereof
         ["--dim", "9" * 30],
         ["--epochs", "1_0"],
         ["--rate", "1_0.5"],
+        ["--time-budget", "1_0m"],
+        ["--constraint", "max:1_0"],
+        ["--negatives", "9" * 5000],
+        ["--columns", f"1,2,{'9' * 5000}"],
     ],
-    ids=ascii,
+    ids=lambda it: ascii(it)[:40],
 )
 def test_a_bad_option_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
     done = command("train", "nations", "-o", str(tmp_path / "run"), *arguments)
@@ -40,6 +44,30 @@ def test_a_bad_config_is_one_line(tmp_path: Path, text: str) -> None:
                    cwd=tmp_path)  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("whereof: c.toml: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["impact", "9" * 5000], ["unlearn", "9" * 5000], ["evaluate", "--k", "9" * 5000]),
+        ["evaluate", "--methods", f"verified:budget={'9' * 5000}"],
+        ["evaluate", "--protocols", "datamodelling", "--drop", "1_0%"],
+        *(["smallest", "egypt", "embassy", "usa", "--budget", it] for it in ("1_0", "1e308")),
+    ],
+    ids=lambda it: " ".join(it)[:40],
+)
+def test_a_number_that_is_none_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
+    train(tmp_path / "run", epochs=1)
+    done = command(arguments[0], "run", *arguments[1:], cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("whereof: ")
+
+
+@pytest.mark.parametrize("column", ["rating", "weight", "time"])
+def test_a_cell_with_an_underscore_is_not_a_number(column: str) -> None:
+    facts = {"s": ["a", "b"], "o": ["c", "d"], column: ["1_0", "2"]}
+    with pytest.raises(whereof.WhereofError, match=f"{column} '1_0' is not a"):
+        whereof.read(facts, **{"columns": "s,o", "test_fraction": 0.5, column: column})
 
 
 def test_a_config_without_end_is_refused(tmp_path: Path) -> None:

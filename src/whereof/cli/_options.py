@@ -19,7 +19,7 @@ from whereof.cli import load_commands
 from whereof.data.options import OTHERS
 from whereof.errors import WhereofError
 from whereof.registry import unknown
-from whereof.settings import Settings
+from whereof.settings import Settings, is_whole
 from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
 
@@ -115,7 +115,7 @@ class _Number(click.ParamType):  # type: ignore[type-arg]
 
 
 def _number_or_word(value: Any) -> Any:
-    return int(value) if str(value).isdecimal() else value
+    return int(value) if is_whole(str(value)) else value
 
 
 Result = tuple[Any, Callable[[], None]]

@@ -20,7 +20,7 @@ from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.memory import release_memory
-from whereof.settings import shown
+from whereof.settings import is_whole, shown, to_float
 from whereof.units import count
 
 Part: TypeAlias = Mapping[str, list[Any]]
@@ -124,7 +124,7 @@ def choose_layout(
     wanted = {role: getattr(options, role) for role in OTHERS}
     texts = (*asked, *filter(None, wanted.values()))
     header = named or options.header
-    if header is None and not all(map(str.isdecimal, texts)):
+    if header is None and not all(map(is_whole, texts)):
         header = True
     row = _FirstRow(cells, where, header, reads_roles=not asked)
     others = {role: row.find(text) if text else row.role(role) for role, text in wanted.items()}
@@ -152,7 +152,7 @@ def choose_layout(
 
 def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) -> int:
     """The position (from 0) of a column given by name or by number (from 1)."""
-    if text.isdecimal():
+    if is_whole(text):
         if not 1 <= int(text) <= len(cells):
             raise WhereofError(f"{where}: no column {text}; there are {len(cells)}, from 1")
         return int(text) - 1
@@ -311,10 +311,16 @@ def to_number(role: str, cell: Any) -> float | None:
     if role == "time":
         cell = _seconds(cell)
     try:
-        value = np.float64(cell if np.ndim(cell) == 0 else math.nan)
+        value = _float64(cell)
     except (TypeError, ValueError, OverflowError):
         return None
     return float(NUMBERS[role](value)) if _allowed(role, value) else None
+
+
+def _float64(cell: Any) -> np.float64:
+    """The number in a cell; NaN if it is an array."""
+    value = to_float(cell) if isinstance(cell, str) else cell
+    return np.float64(value if np.ndim(value) == 0 else math.nan)
 
 
 def _seconds(cell: Any) -> Any:
@@ -335,7 +341,7 @@ def number_fault(role: str, cell: Any) -> str:
     """What is wrong with a cell that is not a rating, not a weight, or not a time."""
     kinds = {"weight": "a finite number that is 0 or larger", "time": "a number or a date"}
     with suppress(TypeError, ValueError, OverflowError):
-        if role == "rating" and np.ndim(cell) == 0 and math.isfinite(np.float64(cell)):
+        if role == "rating" and math.isfinite(_float64(cell)):
             return (
                 f"rating {shown(cell)} is too large to be kept exactly: whole numbers are kept up "
                 f"to {_EXACT:,}; divide all ratings by one number"

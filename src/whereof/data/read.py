@@ -19,7 +19,7 @@ from whereof.data.text import open_bytes, read_rows, read_text
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.settings import checked, plain, shown
+from whereof.settings import checked, is_whole, plain, shown
 from whereof.units import count
 
 _TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}
@@ -346,7 +346,7 @@ def _find_pair(cells: Sequence[str], where: str, columns: str | None) -> tuple[S
             raise WhereofError(
                 f"{columns!r} names {len(asked)} columns of labels; give 2, such as movieId,title"
             )
-        header = not all(map(str.isdecimal, asked))
+        header = not all(map(is_whole, asked))
         return [find_column(text, cells, where, header=header) for text in asked], header
     words = [cell.strip().casefold() for cell in cells]
     titles = [word for word in _LABEL_WORDS if word in words]

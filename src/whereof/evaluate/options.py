@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from whereof import registry
 from whereof.errors import WhereofError
-from whereof.settings import Settings, choice, number
+from whereof.settings import Settings, choice, is_whole, number, to_float
 from whereof.training.config import TrainConfig
 
 _Words = str | list | tuple  # type: ignore[type-arg]
@@ -196,7 +196,7 @@ def _pairs(value: str) -> dict[str, str]:
 def _share(word: str) -> float:
     """A share of facts: 0.01 or 1%."""
     try:
-        share = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
+        share = to_float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
     except ValueError:
         share = 0.0
     if not 0 < share < 1:
@@ -207,7 +207,7 @@ def _share(word: str) -> float:
 
 
 def _size(word: str) -> int | str:
-    if word != "all" and (not word.isdecimal() or int(word) < 1):
+    if word != "all" and (not is_whole(word) or int(word) < 1):
         raise WhereofError(f"k is {word!r}; give numbers from 1 on, or all, separated by commas")
     return word if word == "all" else int(word)
 

@@ -9,6 +9,7 @@ from whereof.errors import WhereofError
 from whereof.explain.method import Method, get_method
 from whereof.explain.options import ExplainOptions, RetrainingBudget
 from whereof.registry import METHODS, names
+from whereof.settings import is_whole
 from whereof.training.config import TrainConfig
 
 _EXPLAINED = {"budget": ("budget",), "sweep": ("sweep_epochs",)}
@@ -54,7 +55,7 @@ def find_variant(text: str) -> MethodVariant:
     for part in parts:
         key, equals, value = part.partition("=")
         setting = key.strip().replace("-", "_")
-        given: Any = int(value) if value.strip().isdecimal() else value.strip()
+        given: Any = int(value) if is_whole(value.strip()) else value.strip()
         if equals and setting in may_explain:
             explained[setting] = given
         elif equals and setting in may_train:

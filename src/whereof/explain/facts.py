@@ -9,6 +9,7 @@ import numpy as np
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.predict.scored import Trained
+from whereof.settings import is_whole
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 _MOST_PARTS = 12
@@ -31,7 +32,7 @@ def _split_ids(wanted: Any) -> list[Any]:
     texts: list[Any] = []
     for item in _as_list(wanted):
         parts = str(item).replace(",", " ").split()
-        texts += parts if parts and all(part.isdecimal() for part in parts) else [item]
+        texts += parts if parts and all(map(is_whole, parts)) else [item]
     return texts
 
 
@@ -43,7 +44,7 @@ def _as_list(value: Any) -> list[Any]:
 
 def _find_fact(trained: Trained, text: Any) -> int:
     data = trained.dataset
-    if str(text).isdecimal():
+    if is_whole(str(text)):
         if int(text) >= data.n_facts:
             raise WhereofError(f"no fact has id {text}; ids go from 0 to {data.n_facts - 1}")
         return int(text)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from whereof.errors import WhereofError
 from whereof.registry import METHODS
-from whereof.settings import Settings, choice, number, seconds_of
+from whereof.settings import Settings, choice, is_whole, number, seconds_of
 
 ROLES = "subject relation object several"
 """Values of `role`: what a fact shares with the prediction."""
@@ -20,7 +20,7 @@ class RetrainingBudget:
     @classmethod
     def of(cls, value: int | str) -> "RetrainingBudget":
         """The budget that an option names, such as 50, 60s or 3m."""
-        if isinstance(value, str) and not value.isdecimal():
+        if isinstance(value, str) and not is_whole(value):
             return cls(None, seconds_of("budget", value, "a number of retrainings from 2 on"))
         if int(value) < 2:
             raise WhereofError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from whereof.errors import WhereofError
 from whereof.models import MODELS
-from whereof.settings import Settings, choice, number, seconds_of
+from whereof.settings import Settings, choice, number, seconds_of, to_float
 
 NEGATIVES_UNSET = 200
 """Default number of negatives a step; fewer if there are not that many."""
@@ -191,7 +191,7 @@ class TrainConfig(Settings):
                 return None
             if (kind, bound) == ("unit", ""):
                 return 1.0
-            if kind == "max" and 0 < float(bound) < float("inf"):
+            if kind == "max" and 0 < to_float(bound) < float("inf"):
                 return float(bound)
         except ValueError:
             pass
