@@ -109,3 +109,12 @@ def test_an_altered_evaluation_is_not_read(evaluation: Evaluation, tmp_path: Pat
     assert path.read_text() != text
     with pytest.raises(WhereofError, match="checksum does not match"):
         Evaluation.read(path)
+
+
+def test_what_is_no_document_is_not_read(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 200_000)
+    with pytest.raises(WhereofError, match="nested too deep"):
+        Evaluation.read(deep)
+    with pytest.raises(WhereofError, match="is a device"):
+        Evaluation.read(Path(os.devnull))

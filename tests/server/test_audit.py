@@ -67,18 +67,21 @@ def test_an_audit_is_found_again_by_another_server(
 ) -> None:
     task = {"kind": "audit", "method": "rollback", "limit": 4, "top": 2}
     job = finished(client, client.post("/api/runs/nations/jobs", json=task).json()["id"])
-    bad = nations.file("audits") / "bad.json"
-    bad.write_text("[]")
+    bad = [nations.file("audits") / name for name in ("bad.json", "deep.json")]
+    for path, text in zip(bad, ("[]", "[" * 200_000), strict=True):
+        path.write_text(text)
     with serving({"nations": nations}) as address, Client(base_url=address, timeout=60) as other:
         again = other.get(f"/api/jobs/{job['id']}").json()
         page = read_page(other.get("/runs/nations/audit", params={"job": job["id"]}).text)
         saved = other.get(f"/api/jobs/{job['id']}/result", params={"format": "csv"})
-    bad.unlink()
+    for path in bad:
+        path.unlink()
     for name in ("run", "kind", "options", "created", "state", "result"):
         assert again[name] == job[name]
     assert "Suspicious facts" in page.headings
     assert saved.status_code == 200
-    assert "bad.json is left out" in caplog.text
+    for path in bad:
+        assert f"{path.name} is left out" in caplog.text
 
 
 def test_the_page_offers_an_audit(client: Client) -> None:

@@ -1,6 +1,5 @@
 """Evaluations: run protocols on samples for every seed; typed results, to JSON and back."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +30,7 @@ from whereof.evaluate.variant import find_variant
 from whereof.events import Foreseen
 from whereof.predict.predictions import stand_alike
 from whereof.retrain.retrainer import Case
-from whereof.run.files import check_seal
+from whereof.run.files import check_seal, parse_json
 from whereof.table import Column, Table, Tabular, table_from
 from whereof.units import count, show
 
@@ -135,8 +134,10 @@ class Evaluation(Tabular):
     @classmethod
     def read(cls, path: Path) -> "Evaluation":
         """An evaluation from a JSON file."""
+        if path.is_char_device():  # /dev/zero has no end
+            raise WhereofError(f"{path} is a device; name a file")
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = parse_json(path.read_text(encoding="utf-8"))
             check_seal(path, document)
             return cls.from_dict(document, str(path))
         except OSError as error:

@@ -29,7 +29,7 @@ from whereof.paper.plan import FIRST_SEED, MODELS, Example, PaperOptions, Part, 
 from whereof.retrain.engine import Engine, Recipe, choose_engine, settle_engine
 from whereof.retrain.options import EngineOptions
 from whereof.retrain.retrainer import Case
-from whereof.run.files import write_text
+from whereof.run.files import parse_json, write_text
 from whereof.training.defaults import choose_config
 from whereof.training.problem import Problem
 
@@ -180,7 +180,7 @@ class Measuring:
         """The stored result of a part; None if there is none for these settings."""
         path = self.path(part)
         try:
-            document = json.loads(path.read_bytes())
+            document = parse_json(path.read_bytes())
             same = document["asked"] == self._asked(part)
             return PartResult.from_dict(part, document, str(path)) if same else None
         except (OSError, ValueError, LookupError, TypeError, WhereofError):

@@ -219,11 +219,19 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
+def parse_json(text: str | bytes, **options: Any) -> Any:
+    """The document in a text; ValueError if it is not JSON, or nested too deep."""
+    try:
+        return json.loads(text, **options)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
 def read_json(path: Path) -> Any:
     """Read a JSON document; an error names the file."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except (ValueError, OSError, RecursionError) as error:
+        return parse_json(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (ValueError, OSError) as error:
         raise WhereofError(f"{path} cannot be read: it is missing, truncated or altered") from error
 
 
@@ -259,7 +267,7 @@ def read_sealed_line(line: bytes) -> Any:
     text, _, checksum = line.rstrip(b"\n").rpartition(b"\t")
     if checksum != _line_checksum(text):
         raise ValueError("the checksum does not match")
-    return json.loads(text)
+    return parse_json(text)
 
 
 def _line_checksum(text: bytes) -> bytes:

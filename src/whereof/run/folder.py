@@ -438,7 +438,7 @@ def read_parameters(file: Path) -> tuple[Parameters, dict[str, Any]]:
     """Parameters, and what was written with them."""
     try:
         with safe_open(file, "numpy") as stored:
-            about = json.loads((stored.metadata() or {}).get("about", "{}"))
+            about = files.parse_json((stored.metadata() or {}).get("about", "{}"))
             rows = Parameters(stored.get_tensor("entities"), stored.get_tensor("relations"))
         return rows, msgspec.convert(about, dict[str, int])
     except (SafetensorError, ValueError, msgspec.ValidationError) as error:

@@ -1,6 +1,5 @@
 """Finished audits in the run's folder: their addresses also work after a restart."""
 
-import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ def kept_audits(run_id: str, run: Run) -> Iterator[BackgroundJob]:
     """The audits in a run's folder, as jobs that are done."""
     for path in [] if run.path is None else run.path.glob("audits/*.json"):
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = files.parse_json(path.read_text(encoding="utf-8"))
             files.check_seal(path, document)
             kept = msgspec.convert(document, KeptAudit)
         except (OSError, ValueError, WhereofError, msgspec.ValidationError) as error:
