@@ -4,6 +4,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,6 +146,41 @@ def test_a_sweep_is_kept_until_its_size_is_measured(
     assert len(events.told) == 1  # nothing is swept again
     wanted = prepare(method, run._trained, [asked], context)[asked]
     assert np.array_equal(again["changes"], wanted["changes"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"done": np.zeros((0, 3))},
+        {"done": np.array("x")},
+        {"done": np.zeros((99, 1592))},
+        {"differs": np.zeros(3)},
+        {"n_done": np.array([1, 2])},
+        {"entities": None},
+        {"influence": np.nan},
+    ],
+    ids=["shape", "text", "rows", "answer", "count", "missing", "nan"],
+)
+def test_an_impossible_state_of_a_sweep_is_not_continued(
+    run: whereof.Run, change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
+    without = shutil.ignore_patterns("prepared")
+    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run", ignore=without))
+    asked = find_scored(copy._trained, ("egypt", "embassy", "cuba"), ExplainOptions()).prediction
+    method, context = get_method("unrolled"), Context(Aim("probability"))
+    with pytest.raises(Interrupted):
+        prepare(method, copy._trained, [asked], context, Stopping(2))
+    store, key = copy._trained.store, "unrolled-progress"
+    state = dict(store.find(key, lambda _: True) or {})
+    for name, value in change.items():
+        array = state.pop(name)
+        if value is not None:
+            state[name] = np.full_like(array, value) if value is np.nan else value
+    store.put(key, state)
+    found = prepare(method, copy._trained, [asked], context)[asked]
+    wanted = prepare(method, run._trained, [asked], context)[asked]
+    assert np.array_equal(found["changes"], wanted["changes"])
 
 
 def test_a_short_sweep_leaves_what_another_kept(

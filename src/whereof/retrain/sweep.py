@@ -59,12 +59,14 @@ def sweep(
     n_rounds = -(-len(columns) // max(at_once, 1))
     n_facts = sweeper.n_trained if sweeper.n_swept is None else sweeper.n_swept
     how = _VERSION, n_facts, n_rounds, trained.n_trained, trained.on_card, sweeper.slopes is None
-    progress = _Progress(trained.store, columns, how)
-    done, differs, kept = np.zeros((0, len(problem.facts))), False, progress.read()
+    rounds = np.array_split(np.arange(len(columns)), n_rounds)
+    shapes = [(int(n), len(problem.facts)) for n in (*(it[0] for it in rounds), len(columns))]
+    progress = _Progress(trained.store, columns, how, shapes)
+    done, differs, kept = np.zeros(shapes[0]), False, progress.read()
     if kept is not None:
         done, differs = kept["done"], bool(kept["differs"])
     count = _Count(events, n_rounds * n_facts, f"{_facts(problem)}, going back through training")
-    for chosen in np.array_split(np.arange(len(columns)), n_rounds):
+    for chosen in rounds:
         if chosen[0] < len(done):
             count.add(n_facts)
             continue
@@ -133,8 +135,15 @@ def _final(
 class _Progress:
     """How far a long sweep is, in the run's store: the same sweep goes on after an interruption."""
 
-    def __init__(self, store: Store, columns: Columns, how: tuple[object, ...]) -> None:
-        self._store, self._columns, self._how = store, columns, how
+    def __init__(
+        self,
+        store: Store,
+        columns: Columns,
+        how: tuple[object, ...],
+        shapes: Sequence[tuple[int, int]],
+    ) -> None:
+        """shapes: those of the influences after each round; the last has all."""
+        self._store, self._columns, self._how, self._shapes = store, columns, how, shapes
         self._last, self._took, self._is_kept = time.monotonic(), 0.0, False
 
     def read(self) -> Arrays | None:
@@ -160,7 +169,18 @@ class _Progress:
             self._store.remove(_PROGRESS)
 
     def _is_mine(self, arrays: Arrays) -> bool:
-        return np.array_equal(arrays.get("about", ()), self._about)
+        """Whether it is the same sweep, and nothing in its state is impossible."""
+        nothing = np.zeros(0)
+        done, differs, n_done = (arrays.get(it, nothing) for it in ("done", "differs", "n_done"))
+        is_done, kinds = done.shape == self._shapes[-1], {it.dtype.kind for it in arrays.values()}
+        return (
+            np.array_equal(arrays.get("about", ()), self._about)
+            and done.shape in self._shapes
+            and (differs.shape, differs.dtype.kind) == ((), "b")
+            and (is_done or (n_done.shape, n_done.dtype.kind) == ((), "i"))
+            and kinds <= set("biuf")
+            and all(np.isfinite(it).all() for it in arrays.values())
+        )
 
     @cached_property
     def _about(self) -> NDArray[np.uint8]:
