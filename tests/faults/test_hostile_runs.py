@@ -16,7 +16,7 @@ from trained import train
 import whereof
 from whereof.errors import Interrupted
 from whereof.retrain.journal import open_journal
-from whereof.run.files import Store, describe, digest
+from whereof.run.files import describe, digest
 from whereof.run.folder import Manifest
 
 
@@ -241,11 +241,23 @@ def test_crafted_arrays_of_a_method_are_computed_again(
 ) -> None:
     asked: Any = ("egypt", "embassy", "usa")
     wanted = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
-    store = Store(run)
+    store = whereof.Run.open(run)._trained.store
     for file in run.glob("prepared/*.npz"):
         arrays = store._read(file.stem)
         assert arrays is not None
         store.put(file.stem, craft(arrays) if "changes" in arrays else {"scale": np.array("x")})
+    found = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
+    assert found | {"seconds": 0} == wanted | {"seconds": 0}
+
+
+def test_arrays_of_another_run_are_computed_again(run: Path, tmp_path: Path) -> None:
+    asked: Any = ("egypt", "embassy", "usa")
+    wanted = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
+    train(tmp_path / "other", seed=1).explain(*asked, method="unrolled")
+    names = [{file.name for file in it.glob("prepared/*")} for it in (run, tmp_path / "other")]
+    assert names[0] == names[1]
+    shutil.rmtree(run / "prepared")
+    shutil.copytree(tmp_path / "other" / "prepared", run / "prepared")
     found = whereof.Run.open(run).explain(*asked, method="unrolled").to_dict()
     assert found | {"seconds": 0} == wanted | {"seconds": 0}
 

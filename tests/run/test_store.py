@@ -29,6 +29,12 @@ class Stopped(Events):
         return True
 
 
+def test_arrays_of_another_run_are_not_read(tmp_path: Path) -> None:
+    Store(tmp_path, "this run").get("one", ones, FITS)
+    assert Store(tmp_path, "this run").find("one", FITS) is not None
+    assert Store(tmp_path, "another run").find("one", FITS) is None
+
+
 def test_who_waits_for_another_thread_can_be_stopped() -> None:
     store, go, started = Store(), threading.Event(), threading.Event()
 

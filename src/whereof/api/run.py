@@ -89,7 +89,7 @@ class Run(ArrayRun):
         from whereof.predict.scored import Trained
 
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
-        store = files.Store(self.path)
+        store = files.Store(self.path, self.trained_content)
         return Trained(*content, self.kept_checkpoints, self._n_trained, store)
 
     @cached_property

@@ -383,8 +383,10 @@ class Store:
     read, or does not fit, is computed again.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, about: str = "") -> None:
+        """about: what the arrays belong to. Files of another run are not read."""
         self._folder, self._lock = folder, RLock()  # one computation may need another
+        self._about = about.encode()
         self._owner: object = None
         self._last: dict[str, Arrays] = {}
 
@@ -466,7 +468,7 @@ class Store:
         # A damaged file can raise nearly anything.
         with contextlib.suppress(Exception), path.open("rb") as file:
             size = file.seek(-_SEAL, os.SEEK_END)
-            if file.read() == _digest(file, size):
+            if file.read() == self._checksum(file, size):
                 file.seek(0)
                 with np.load(file) as found:  # reads over the checksum
                     return dict(found)
@@ -478,7 +480,7 @@ class Store:
             return False
         with contextlib.suppress(WhereofError), draft_of(path) as draft, draft.open("w+b") as file:
             np.savez(file, **dict(arrays))  # type: ignore[arg-type]
-            file.write(_digest(file, file.seek(0, os.SEEK_END)))
+            file.write(self._checksum(file, file.seek(0, os.SEEK_END)))
             return True
         return False
 
@@ -488,12 +490,11 @@ class Store:
         if path := self._path(key):
             remove(path)
 
-
-def _digest(file: IO[bytes], size: int) -> bytes:
-    """The checksum of the first bytes of a file; its position is then after them."""
-    found = hashlib.sha256()
-    file.seek(0)
-    while part := file.read(min(size, _CHUNK)):
-        found.update(part)
-        size -= len(part)
-    return found.digest()
+    def _checksum(self, file: IO[bytes], size: int) -> bytes:
+        """The checksum of the first bytes of a file; its position is then after them."""
+        found = hashlib.sha256(self._about)
+        file.seek(0)
+        while part := file.read(min(size, _CHUNK)):
+            found.update(part)
+            size -= len(part)
+        return found.digest()

@@ -195,8 +195,8 @@ class RunInfo:
 def _check_links(folder: Path) -> None:
     """Refuse links where Whereof writes: a crafted run could make it write to any file.
 
-    Reading a pipe would wait for ever, so it is refused too. Listed files may be links, for example a trace on a larger disk: they are only read, and their
-    content has a checksum.
+    Reading a pipe would wait for ever, so it is refused too. Listed files may be links, for
+    example a trace on a larger disk: they are only read, and their content has a checksum.
     """
     folders = [folder / name for name in _WRITTEN]
     files_in = (each for it in folders if it.is_dir() for each in it.iterdir())
@@ -358,6 +358,12 @@ class RunFolder:
     def reliability(self) -> Reliability:
         """How reliable estimates are, as far as it was measured; later measurements are read."""
         return read_reliability(self.path)
+
+    @property
+    def trained_content(self) -> str:
+        """The checksums of facts, parameters and trace; labels do not change it."""
+        names = ("train.npy", "parameters.safetensors", "trace.npy")
+        return " ".join(self.manifest.files.get(name, {}).get("sha256", "") for name in names)
 
     @property
     def fingerprint(self) -> str:
