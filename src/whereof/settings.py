@@ -185,7 +185,7 @@ def _check_argument(name: str, value: Any, kinds: tuple[Any, ...]) -> None:
     if Path in kinds and isinstance(value, str | os.PathLike):
         check_path(value)
     elif isinstance(value, str):
-        _check_text(name, value)
+        check_text(name, value)
 
 
 def _check_size(name: str, value: Any) -> None:
@@ -193,7 +193,8 @@ def _check_size(name: str, value: Any) -> None:
         raise WhereofError(f"{name} is too large; choose a smaller number")
 
 
-def _check_text(name: str, text: str) -> None:
+def check_text(name: str, text: str) -> None:
+    """Refuse a text that no file can have: half of a character."""
     try:
         text.encode()
     except UnicodeEncodeError:

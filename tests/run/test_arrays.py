@@ -218,6 +218,12 @@ def test_two_way_facts_are_pairs() -> None:
         ({"trace": (np.zeros((5, 3)),) * 4}, "belongs to other data or another model"),
         ({"trace": (np.zeros((4, 3)),) * 3}, "belongs to other data or another model"),
         ({"loss": "hinge"}, "unknown loss 'hinge'"),
+        ({"entities": {"d": 3, "a": 0, "b": 1, "c": 2}}, "entities is a dict; give a list"),
+        ({"relations": {"r", "q"}}, "relations is a set; give a list"),
+        ({"entities": ["a", "b", "c", "\ud800"]}, "which is not text"),
+        ({"labels": {"a": "\ud800"}}, "which is not text"),
+        ({"labels": {"a": 5}}, "entity label 5 for 'a'; give both as text"),
+        ({"trace": (1, 2, 3)}, "the trace is 3 slots of"),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(changes: dict[str, Any], message: str) -> None:

@@ -19,7 +19,7 @@ from whereof.data.text import open_bytes, read_rows, read_text
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
-from whereof.settings import checked, is_whole, plain, shown
+from whereof.settings import check_text, checked, is_whole, plain, shown
 from whereof.units import count
 
 _TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}
@@ -299,6 +299,7 @@ def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
             continue
         if not isinstance(label, str) or not isinstance(name, str | Real):
             raise WhereofError(f"{kind} label {label!r} for {name!r}; give both as text")
+        check_text("a label", label)
         number = plain(name)
         whole = isinstance(number, float) and number.is_integer()
         labels[str(int(number) if whole else number)] = label  # 5.0 is 5 in a file

@@ -1,6 +1,6 @@
 """A run from arrays in memory, trained by other software."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from math import prod
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import Widths, find_model
 from whereof.run.folder import Manifest, RunFolder
-from whereof.settings import checked
+from whereof.settings import check_text, checked
 from whereof.training.results import Parameters
 from whereof.types import FactIds, Facts, Rows
 
@@ -74,12 +74,15 @@ class ArrayRun(RunFolder):
         name
             A name for the data.
         """
+        from whereof.data.read import as_labels  # slow to import
+
         rows = _floats(entity_rows, "entity_rows")
         n_entities, width = rows.shape
         if n_entities != len(entities):
             raise WhereofError(f"entity_rows has {n_entities} rows for {len(entities)} entities")
         scoring = find_model(model)
-        related = [] if relations is None else [*map(str, relations)]
+        named = _names(entities, "entities")
+        related = [] if relations is None else _names(relations, "relations")
         scoring.check_columns(two_way=not related)
         dims = (dim for dim in range(1, width + 1) if scoring.widths(dim).entity == width)
         dim = next(dims, None)
@@ -90,7 +93,7 @@ class ArrayRun(RunFolder):
         widths = scoring.widths(dim)
         related_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
         splits = (facts, valid, test)
-        data = _dataset(name, [*map(str, entities)], related, splits, labels or {}, n_subjects)
+        data = _dataset(name, named, related, splits, as_labels(labels or {}), n_subjects)
         config = {  # other settings are not known
             "model": model,
             "dim": dim,
@@ -107,6 +110,18 @@ class ArrayRun(RunFolder):
         run.trace = _slots(trace, data.n_facts, widths, 1 + run.config.inverse)
         run.history = []
         return run
+
+
+def _names(values: Sequence[Any], kind: str) -> list[str]:
+    """The name of each row."""
+    if isinstance(values, Set | Mapping):  # whose order may be any
+        raise WhereofError(
+            f"{kind} is a {type(values).__name__}; give a list: the name of each row"
+        )
+    found = [*map(str, values)]
+    for each in found:
+        check_text(f"a name in {kind}", each)
+    return found
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
@@ -188,7 +203,9 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
     slots = (part.stop - part.start for part in widths.slots(n_directions))
     wanted = [width for width in slots if width]  # two-way data has no relation rows
     if isinstance(trace, tuple):
-        parts = [part.reshape(len(part), prod(part.shape[1:])) for part in map(_native, trace)]
+        parts = [
+            part.reshape(*part.shape[:1], prod(part.shape[1:])) for part in map(_native, trace)
+        ]
         parts = [part for part in parts if part.shape != (n_facts, 0)]
         shapes = [part.shape for part in parts]
         if shapes == [(n_facts, width) for width in wanted]:
