@@ -232,6 +232,17 @@ def test_what_does_not_fit_is_said_in_one_line(changes: dict[str, Any], message:
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("number", [np.nan, 1e308])
+def test_a_trace_that_is_not_finite_is_noticed_by_all_that_read_it(number: float) -> None:
+    run = whereof.Run.from_arrays(**_arrays(trace=np.full((5, 3, 3), number)))
+    with pytest.raises(whereof.WhereofError, match="influences are not finite"):
+        run.explain("a", "r", "b")
+    with pytest.raises(whereof.WhereofError, match="influences are not finite"):
+        run.impact(0, predictions="true", split="train")
+    with pytest.raises(whereof.WhereofError, match="influences are not finite"):
+        run.audit()
+
+
 def test_slots_in_the_wrong_place_are_noticed() -> None:
     """As many numbers as are needed, but not (n, 3, width)."""
     arrays = _arrays(entity_rows=np.zeros((4, 4)), relation_rows=np.zeros((2, 4)))

@@ -14,7 +14,7 @@ from whereof.events import Advanced, Events
 from whereof.explain.explain import describe_fact, name_prediction, score_answer
 from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
 from whereof.explain.facts import find_facts
-from whereof.explain.method import Aim, Context, Method, Sets, get_method, prepare
+from whereof.explain.method import Aim, Context, Method, Sets, check_finite, get_method, prepare
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.explain.options import ImpactOptions
 from whereof.predict.prediction import Prediction, find_predictions
@@ -94,6 +94,7 @@ def find_impact(
     after = _stand_without(trained, near, fact_ids, method, events)
     value = "score" if trained.config.rated else "probability"
     influences = before[value] - after[value]
+    check_finite(influences)
     signed = -influences if options.opposing else influences
     order = np.argsort(-signed, kind="stable")
     order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]

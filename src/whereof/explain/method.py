@@ -457,6 +457,15 @@ def quantity_of(of: str, standings: Standings, sigmoid: bool) -> Any:
     return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
 
 
+def check_finite(influences: Numbers) -> None:
+    """Refuse influences that are too large to be computed."""
+    if not np.isfinite(influences).all():
+        raise WhereofError(
+            "influences are not finite: the parameters or the trace contain NaN, infinity or "
+            "numbers that are too large"
+        )
+
+
 def rank_influences(
     influences: Numbers, context: Context, standings: Standings | None = None
 ) -> Ranked:
@@ -464,11 +473,7 @@ def rank_influences(
 
     Facts are in the order of their ids, so ties go to the lower id.
     """
-    if not np.isfinite(influences).all():
-        raise WhereofError(
-            "influences are not finite: the parameters or the trace contain NaN, infinity or "
-            "numbers that are too large"
-        )
+    check_finite(influences)
     signed = -influences if context.opposing else influences
     order = np.argsort(-signed, kind="stable")
     if context.top is not None:

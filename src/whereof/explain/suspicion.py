@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whereof.data.indexes import KnownAnswers
 from whereof.errors import Interrupted
 from whereof.events import Advanced, Events
-from whereof.explain.method import Aim, Goal, Method, get_method
+from whereof.explain.method import Aim, Goal, Method, check_finite, get_method
 from whereof.models import Model
 from whereof.models.scoring import score_all
 from whereof.predict.prediction import Prediction
@@ -66,9 +66,11 @@ def find_own_losses(trained: Trained, method: str, events: Events) -> OwnLosses:
     loss, score = _own(trained, ids, known, events, rolled_back=False)
     ends = np.diff(trained.adjacency.entity_bounds)[trained.dataset.train[:, [SUBJECT, OBJECT]]]
     if "trace" in estimator.needs:
-        without = _own(trained, ids, known, events, rolled_back=True)[0]
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            without = _own(trained, ids, known, events, rolled_back=True)[0]
     else:
         loss, without = _sweep(trained, estimator, events)
+    check_finite(without)
     return OwnLosses(loss, without, score, ends.min(axis=1).astype(np.float64))
 
 
