@@ -94,16 +94,16 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     device = torch.cuda.get_device_name() if given.device.startswith("cuda") else given.device
     print(f"batch {given.batch_size}, dim {given.dim}, {given.negatives} negatives, {device}")
-    print("optimizer   gradients  credit  untracked ms  tracked ms  ratio")
+    print("optimizer   gradients  credit   untracked ms  tracked ms  ratio")
     for name in OPTIMIZERS:
         for sparse in (True,) if name == "SparseAdam" else (False, True):
             if sparse and name == "Adam":
                 continue
-            for credit in ("source", "step"):
+            for credit in ("limited", "source", "step"):
                 plain, tracked = measure(name, sparse, credit, given)
                 kind = "sparse" if sparse else "dense"
                 ratio = f"{plain:12.2f}  {tracked:10.2f}  {tracked / plain:5.2f}"
-                print(f"{name:10}  {kind:9}  {credit:6}  {ratio}", flush=True)
+                print(f"{name:10}  {kind:9}  {credit:7}  {ratio}", flush=True)
 
 
 if __name__ == "__main__":

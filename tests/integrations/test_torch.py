@@ -226,6 +226,33 @@ def test_the_share_of_a_fact_is_its_own_gradient() -> None:
     assert not torch.equal(before["user.weight"], model.user.weight)
 
 
+@pytest.mark.parametrize("optimizer", ["Adagrad", "Adam", "SparseAdam"])
+def test_gradients_that_cancel_each_other_move_no_farther_than_alone(optimizer: str) -> None:
+    """The user's row does not move, and each of two facts would move it by the rate, alone."""
+
+    def step(ids: list[int]) -> Any:
+        torch.manual_seed(2)
+        sparse = optimizer == "SparseAdam"
+        tables = {name: torch.nn.Embedding(2, 4, sparse=sparse) for name in ("user", "item")}
+        model = torch.nn.ModuleDict(tables)
+        with torch.no_grad():
+            tables["item"].weight[1] = tables["item"].weight[0]
+        chosen = getattr(torch.optim, optimizer)(model.parameters(), 0.1)
+        tracker = Tracker(model, chosen, [(0, 0), (0, 1)], subject="user", object="item")
+        before = tables["user"].weight.detach().clone()
+        users, items = torch.tensor([(0, 0), (0, 1)])[ids].T
+        scores = (tables["user"](users) * tables["item"](items)).sum(1)
+        (scores * torch.tensor([1.0, -1.0])[ids]).sum().backward()
+        tracker.step(ids)
+        return tracker, (tables["user"].weight.detach() - before)[0].numpy()
+
+    tracker, moved = step([0, 1])
+    assert not moved.any()
+    for fact in (0, 1):
+        _, alone = step([fact])
+        assert tracker.slots()[0][fact] == pytest.approx(alone, rel=1e-4)
+
+
 def named(tracker: Tracker, **options: Any) -> whereof.Run:
     names = [*(f"user {i}" for i in range(N_USERS)), *(f"item {i}" for i in range(N_ITEMS))]
     return tracker.run(score, entities=names, **options)
@@ -360,7 +387,7 @@ def test_a_self_loop_stands_in_the_subject_slot() -> None:
                               object="item"), "does not know the optimizer RMSprop"),
         (lambda m, o: Tracker(m, o, FACTS), "has 3 embedding tables"),
         (lambda m, o: Tracker(m, o, FACTS, subject="users", object="item"), "choose from user"),
-        (lambda m, o: Tracker(m, o, FACTS, credit="all"), "choose from step, source"),
+        (lambda m, o: Tracker(m, o, FACTS, credit="all"), "choose from step, source, limited"),
         (lambda m, o: Tracker(m, torch.optim.SGD(m.tower.parameters(), 1), FACTS, subject="user",
                               object="item"), "does not train one of the tables"),
         (lambda m, o: Tracker(m, o, subject="user", object="item").step([1]), "does not know the"),
@@ -393,4 +420,4 @@ def test_the_benchmark_of_the_tracker_needs_only_pytorch_and_numpy() -> None:
         f"runpy.run_path({str(file)!r}, run_name='__main__')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert len(done.stdout.splitlines()) == 2 + 12
+    assert len(done.stdout.splitlines()) == 2 + 18

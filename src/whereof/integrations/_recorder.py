@@ -75,7 +75,7 @@ class Recorder:
         subject: Any = None,
         relation: Any = None,
         object: Any = None,
-        credit: str = "source",
+        credit: str = "limited",
         ledgers: bool = False,
     ) -> None:
         if credit not in CREDITS:
@@ -367,7 +367,7 @@ class Recorder:
             scale = self._scales[name]
             moved = torch.zeros_like(self._initial[name]) if self._ledgers else None
             for piece in mine:
-                change = scale * share.factor(piece.rows) * piece.gradient
+                change = share.limit(scale * share.factor(piece.rows) * piece.gradient)
                 self._trace[name, piece.at].index_add_(0, piece.ids, change)
                 if moved is not None:
                     moved.index_add_(0, piece.rows, change)
@@ -412,8 +412,8 @@ class Recorder:
 
         Requires `ledgers=True`. `negatives` is what the gradients of lookups moved but no fact is
         credited with. `remainder` is what other gradients moved, for example those of a penalty on
-        a whole table; with credit source, it contains all that does not add up. `projection` is
-        what changed outside of steps, for example by a constraint on norms.
+        a whole table; with another credit than step, it contains all that does not add up.
+        `projection` is what changed outside of steps, for example by a constraint on norms.
         """
         if not self._ledgers:
             raise WhereofError("bookkeeping requires Tracker(..., ledgers=True)")

@@ -12,7 +12,7 @@ from whereof.errors import WhereofError, need
 torch = need("torch", "torch", "whereof.torch")
 Tensor = Any
 KNOWN = ("SGD", "Adagrad", "Adam", "AdamW", "SparseAdam")
-CREDITS = ("step", "source")
+CREDITS = ("step", "source", "limited")
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class Share:
     def factor(self, rows: Tensor | None = None) -> Any:
         """What a gradient of these rows, or of all, is multiplied by; a number or (n, width).
 
-        With credit source, it is what the gradient moves over time; with step, in this update.
+        With credit step, it is what the gradient moves in this update; otherwise over time.
         """
         sign = 1.0 if self.group.get("maximize") else -1.0
         if "betas" in self.group:
@@ -62,6 +62,20 @@ class Share:
         if "lr_decay" in self.group:
             return sign * self._adagrad(rows)
         return sign * self._sgd()
+
+    def limit(self, change: Tensor) -> Tensor:
+        """With credit limited, shorten each share to what its gradient could move alone.
+
+        The gradients of a batch may cancel each other, so that the optimizer divides by almost 0.
+        Divided by the same, a single gradient would move a row much farther than any step does.
+        """
+        if self.credit != "limited" or not {"betas", "lr_decay"} & self.group.keys():
+            return change
+        most = float(self.group["lr"])
+        if "betas" in self.group:
+            beta2 = self.group["betas"][1]
+            most *= ((1.0 - beta2 ** float(self._state["step"])) / (1.0 - beta2)) ** 0.5
+        return change.clamp_(-most, most)
 
     @property
     def _state(self) -> Any:
@@ -71,7 +85,7 @@ class Share:
         group = self.group
         rate, momentum = float(group["lr"]), float(group["momentum"])
         kept = 1.0 if self._is_first else 1.0 - float(group["dampening"])
-        if self.credit == "source":
+        if self.credit != "step":
             return rate * kept / (1.0 - momentum)
         return rate * (1.0 + momentum * kept if group["nesterov"] else kept)
 
@@ -86,7 +100,7 @@ class Share:
         squares = state["max_exp_avg_sq" if group.get("amsgrad") else "exp_avg_sq"]
         unbiased = (1.0 - beta2**step) ** 0.5
         roots, rate = _take(squares, rows).sqrt(), float(group["lr"])
-        if self.credit == "source":
+        if self.credit != "step":
             return rate / (roots / unbiased + group["eps"])
         rate *= (1.0 - beta1) / (1.0 - beta1**step)
         if isinstance(self.optimizer, torch.optim.SparseAdam):  # epsilon comes before the bias

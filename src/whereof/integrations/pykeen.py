@@ -40,7 +40,7 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
     trace. `credit` means the same as in `whereof.torch.Tracker`.
     """
 
-    def __init__(self, factory: Any, *, credit: str = "source") -> None:
+    def __init__(self, factory: Any, *, credit: str = "limited") -> None:
         super().__init__()
         if not hasattr(factory, "mapped_triples"):
             raise WhereofError(

@@ -40,8 +40,10 @@ class Tracker(Recorder):
         bias. You can leave them out if the model has one table for entities and one for relations,
         or one for users and one for items.
     credit
-        `source` credits a fact with everything that its gradients move, also in later steps. `step`
-        credits it with its share of each update, and splits momentum among the facts of the batch.
+        `source` credits a fact with everything that its gradients move, also in later steps.
+        `limited`, the default, does the same, but moves no number farther than the gradient could
+        alone. `step` credits a fact with its share of each update, and splits momentum among the
+        facts of the batch.
     ledgers
         Whether to record what else moved the rows, for `bookkeeping`. This makes training slower.
     """
