@@ -57,6 +57,7 @@ _OURS: dict[str, dict[str, str]] = {
         "transe-l2": "whereof.models.transe:L2",
     },
     RENDERERS: {
+        "audit-file": "whereof.present.files:write_suspicious",
         "audit-html": "whereof.present.audit:audit_html",
         "evaluation-html": "whereof.present.report:evaluation_html",
         "explanation-file": "whereof.present.files:write_explanation",

@@ -34,6 +34,28 @@ def test_the_command_makes_a_run_without_the_facts(folder: Path) -> None:
     assert "Compared" not in text
 
 
+@pytest.mark.parametrize("ending", ["tsv", "csv.gz", "jsonl", "parquet"])
+def test_the_suspicious_facts_of_an_audit_are_unlearned(folder: Path, ending: str) -> None:
+    file, new = f"suspicious.{ending}", f"without-{ending}"
+    done = whereof("audit", "run", "--top", "4", "-o", file, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = whereof("unlearn", "run", file, "9", "-o", new, "--no-measure", "--json", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    wanted = {fact["fact_id"] for fact in json.loads(done.stdout)["suspicious"]} | {9}
+    assert json.loads(found.stdout)["removed"] == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{}\nno", "bad.jsonl: not JSON lines of facts"), ('{"subject": "usa"}', "is not a fact")],
+)
+def test_a_bad_file_of_facts_is_one_line(folder: Path, text: str, message: str) -> None:
+    (folder / "bad.jsonl").write_text(text)
+    done = whereof("unlearn", "run", "bad.jsonl", cwd=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -140,7 +140,10 @@ def test_a_source_is_unlearned(tmp_path: Path) -> None:
 
 def test_ratings(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, 10)
-    found = run.unlearn([0], out=tmp_path / "new")
+    audit = run.audit(top=2)
+    audit.to_file(tmp_path / "suspicious.csv")
+    found = run.unlearn(tmp_path / "suspicious.csv", out=tmp_path / "new")
+    assert found.removed == tuple(sorted(fact.fact_id for fact in audit.suspicious))
     assert found.distance is not None
     assert found.distance.before.mrr is None
     assert whereof.Run.open(tmp_path / "new").dataset.ratings is not None

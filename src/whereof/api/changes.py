@@ -1,5 +1,6 @@
 """Make runs from other runs, with new facts or without some facts."""
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +79,8 @@ def unlearn(
 
     _check_ours(run, "unlearn")
     trained, recipe = run._trained, run._recipe
-    removed = unlearning.find_removed(trained, facts, options)
+    named = None if facts is None else _with_files_read(facts)
+    removed = unlearning.find_removed(trained, named, options)
     path = free_path(f"{run.dataset.name}-{run.config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
     start, reduced = time.monotonic(), remove_facts(run.dataset, removed)
@@ -100,6 +102,19 @@ def unlearn(
         retraining_seconds=retraining,
         distance=distance,
     )
+
+
+def _with_files_read(facts: Any) -> list[Any]:
+    """Facts by id or names; files are replaced by the names of their facts."""
+    from whereof.data.read import read_fact_names
+
+    found = list[Any]()
+    for each in facts if isinstance(facts, list | tuple) else [facts]:
+        # Unlike Path.is_file, os.path.isfile does not raise an error for names that are too long.
+        is_path = isinstance(each, str | Path) and not str(each).isdecimal()
+        is_file = is_path and os.path.isfile(each)  # noqa: PTH113
+        found += read_fact_names(Path(each)) if is_file else [each]
+    return found
 
 
 def _check_ours(run: Run, task: str) -> None:

@@ -822,8 +822,9 @@ class Run(ArrayRun):
     ) -> "Unlearned":
         """Write a new run without some facts, and measure how far it is from retraining.
 
-        `facts` are ids or names, as for `verify`; or give `entity` or `source`. `out` is the new
-        folder, by default one in `runs/`. `options` are fields of `whereof.UnlearnOptions`,
+        `facts` are ids or names, as for `verify`, or a file of facts, such as one that
+        `Audit.to_file` writes; or give `entity` or `source`. `out` is the new folder, by default
+        one in `runs/`. `options` are fields of `whereof.UnlearnOptions`,
         such as method and measure.
         """
         from whereof.api.changes import unlearn

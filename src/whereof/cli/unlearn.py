@@ -21,8 +21,9 @@ def command(
 ) -> _options.Result:
     """Make a new run without some facts.
 
-    FACTS are ids, or names such as SUBJECT,RELATION,OBJECT. --entity and --source choose all facts
-    of an entity or of a source. Whereof removes the facts from the data and the trace of the new
+    FACTS are ids, names such as SUBJECT,RELATION,OBJECT, or files of facts, such as one that
+    `whereof audit -o` writes. --entity and --source choose all facts of an entity or of a source.
+    Whereof removes the facts from the data and the trace of the new
     run, and subtracts from its rows what they changed. It also removes entities and relations that
     have no other fact.
 

@@ -1,5 +1,6 @@
 """Read a dataset, or labels, from files or from tables in Python; datasets also by name."""
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -10,7 +11,7 @@ from typing import Any, Final
 from whereof.data.build import build_dataset, hold_out, split_by_time
 from whereof.data.catalogue import CATALOGUE, find_folder
 from whereof.data.columns import FactTable, find_column
-from whereof.data.dataset import SPLITS, Dataset, ratings_as_objects
+from whereof.data.dataset import PLACES, SPLITS, Dataset, ratings_as_objects
 from whereof.data.frames import cells_of, column_at, column_names, read_parquet
 from whereof.data.graphs import read_object
 from whereof.data.options import OTHERS, ReadOptions
@@ -118,6 +119,20 @@ def read_new_facts(source: Any, options: Mapping[str, Any]) -> FactTable:
     if not path.exists() or path.is_dir():
         raise WhereofError(f"{str(source)!r} is not a file of facts; name one")
     return read_facts(path, chosen, "train")
+
+
+def read_fact_names(path: Path) -> list[tuple[str, ...]]:
+    """The names of each fact of a file, in a format of data or in JSON lines."""
+    if ".jsonl" not in path.suffixes:
+        columns = read_new_facts(path, {}).fact_columns
+        return [*zip(*(column.to_pylist() for column in columns), strict=True)]
+    try:
+        with open_bytes(path) as file:
+            rows = [json.loads(line) for line in file if line.strip()]
+        names = ([row.get(place) for place in PLACES[3]] for row in rows)
+        return [tuple(str(name) for name in each if name is not None) for each in names]
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise WhereofError(f"{path}: not JSON lines of facts: {error}") from error
 
 
 def _as_options(given: dict[str, Any]) -> dict[str, Any]:

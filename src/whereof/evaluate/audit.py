@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,14 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof audit --json` prints."""
         return dict(as_plain(self))
+
+    def to_file(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the suspicious facts as rows of a file, which `Run.unlearn` reads.
+
+        The ending says how: .parquet, or .jsonl, .tsv, .txt or .csv, each also with .gz. `force`
+        overwrites a file that exists.
+        """
+        render("audit-file", Path(path), self.to_dict()["suspicious"], force)
 
     def _repr_html_(self) -> str:
         return str(render("audit-html", self))

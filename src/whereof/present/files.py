@@ -47,6 +47,7 @@ _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _FORMULA: Final = re.compile(r"[=+@\t\r]|-(?![\d.]+\Z)")
 """How a text begins that a spreadsheet would run; a negative number is none."""
 _NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_PLACES: Final = ("subject", "relation", "object")
 _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
@@ -209,6 +210,27 @@ def write_retrainings(path: Path, rows: Iterable[Document], force: bool) -> None
             write(row)
 
 
+def write_suspicious(path: Path, facts: Sequence[Document], force: bool) -> None:
+    """Suspicious facts in the format of the file's ending, one row each; no empty columns."""
+    from whereof.evaluate.audit import SuspiciousFact  # slow to import
+
+    check_output(path, force=force)
+    types = get_type_hints(SuspiciousFact) | {f"{place}_label": str for place in _PLACES}
+    labels = {f"{place}_label": place for place in _PLACES}
+
+    def cell(fact: Document, name: str) -> Any:
+        return fact["labels"][labels[name]] if name in labels else fact[name]
+
+    del types["labels"]
+    used = [name for name in types if any(cell(fact, name) is not None for fact in facts)]
+    layout = RowFormat(
+        {name: types[name] for name in used}, lambda fact: [[cell(fact, name) for name in used]]
+    )
+    with new_file(path, layout) as write:
+        for fact in facts:
+            write(fact)
+
+
 class Unfinished:
     """Finished results, one per line with a checksum, after a line that describes the work."""
 
@@ -278,7 +300,7 @@ def open_unfinished(
     path.unlink()
 
 
-_PREDICTION = ("subject", "relation", "object", "probability", "score", "rank")
+_PREDICTION = (*_PLACES, "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
 _WHERE_ASKED = (
     *("n_history", "contrast", "without", "stability", "graph", "groups", "seeds"),
