@@ -156,6 +156,16 @@ def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
     assert run.explain("a", "r", "b", method="gradient-dot", top=None).n_adjacent == 4
 
 
+def test_what_needs_a_trace_suggests_no_method_that_it_refuses(tmp_path: Path) -> None:
+    run = whereof.Run.from_arrays(**_arrays(trace=None))
+    for act in (lambda: run.impact(0), run.audit):
+        with pytest.raises(whereof.WhereofError, match=r"train it without --no-trace$"):
+            act()
+    own = whereof.train("nations", out=tmp_path / "run", dim=4, epochs=1, trace=False, search=False)
+    with pytest.raises(whereof.WhereofError, match=r"or choose method unrolled$"):
+        own.impact(0)
+
+
 def test_such_a_run_predicts_and_tells_of_itself() -> None:
     run = whereof.Run.from_arrays(**_arrays())
     assert repr(run) == "Run(in memory, distmult, 5 facts)"

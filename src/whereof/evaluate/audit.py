@@ -183,7 +183,7 @@ class _Audit:
         self.events, self.notes = events, list[str]()
         self.n_retrainings = 0
         self.most = None if options.top == "all" else int(options.top)
-        method.check(self.trained)
+        method.check_groups(self.trained)
 
     def run(self) -> Audit:
         start, own_method = time.perf_counter(), joint_method()

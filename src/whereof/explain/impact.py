@@ -83,7 +83,7 @@ def find_impact(
     start, method = time.perf_counter(), get_method(options.method)
     if "groups" not in method.can or method.retrains:
         raise WhereofError(f"impact requires method rollback or unrolled, not {options.method}")
-    method.check(trained)
+    method.check_groups(trained)
     fact_ids = find_facts(trained, wanted)
     if not len(fact_ids):
         raise WhereofError("no fact is named; give its id, or its names")

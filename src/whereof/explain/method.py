@@ -327,6 +327,15 @@ class Method:
                     raise Interrupted("interrupted; nothing of the audit is kept")
         return Totals(sums, largest)
 
+    def check_groups(self, trained: Trained) -> None:
+        """As `check`, for tasks that remove groups of facts: suggest a method that can do this."""
+        if lacks := self._lacks(trained):
+            able = (each for each in map(get_method, names(METHODS)) if "groups" in each.can)
+            plain = (each for each in able if "history" not in each.needs and not each.retrains)
+            other = next((each.name for each in plain if each.fits(trained)), None)
+            raise WhereofError(f"{lacks}, or choose method {other}" if other else lacks)
+        self.check(trained)
+
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
         if lacks := self._lacks(trained):

@@ -61,7 +61,7 @@ RANKINGS: dict[str, Callable[[OwnLosses], Numbers]] = {
 def find_own_losses(trained: Trained, method: str, events: Events) -> OwnLosses:
     """The losses of all training facts, and without each: by rollback, or by a linear method."""
     ids, estimator = np.arange(trained.dataset.n_facts), get_method(method)
-    estimator.check(trained)
+    estimator.check_groups(trained)
     known = _known(trained)
     loss, score = _own(trained, ids, known, events, rolled_back=False)
     ends = np.diff(trained.adjacency.entity_bounds)[trained.dataset.train[:, [SUBJECT, OBJECT]]]
