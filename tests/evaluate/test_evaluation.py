@@ -226,7 +226,7 @@ def test_constraints_are_compared_from_steep_to_flat() -> None:
     [
         ({"lipschitz": None, "smoothness": None}, 1, "lemmas do not hold for distmult"),
         ({"lipschitz": None, "smoothness": None}, 64, "lemmas do not hold for distmult"),
-        ({}, 64, "proved for one fact a step, and a batch has 64 facts"),
+        ({}, 64, "proved for one fact per step, and a batch has 64 facts"),
         ({}, 1, "not finite for this training"),
         # The document of a training that diverged.
         ({"lipschitz": None, "largest_norm": math.nan}, 1, "not finite for this training"),
