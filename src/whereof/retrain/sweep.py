@@ -50,25 +50,39 @@ def sweep(
 
     is_used: long work with the result follows, and the store has it until this ends without error.
     """
-    problem = Problem.of(trained.dataset, trained.config)
-    memory = _memory(context)
+    problem, memory = Problem.of(trained.dataset, trained.config), _memory(context)
     sweeper = _sweeper(trained, problem, context.sweep_epochs, memory, events)
     at_once = memory // (2 * problem.row_bytes)
     if trained.on_card:
         at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
-    n_rounds = -(-len(columns) // max(at_once, 1))
-    n_facts = sweeper.n_trained if sweeper.n_swept is None else sweeper.n_swept
-    how = _VERSION, n_facts, n_rounds, trained.n_trained, trained.on_card, sweeper.slopes is None
+    n_rounds, n_facts = -(-len(columns) // max(at_once, 1)), _n_swept(sweeper)
     rounds = np.array_split(np.arange(len(columns)), n_rounds)
+    how = _VERSION, n_facts, n_rounds, trained.n_trained, trained.on_card, sweeper.slopes is None
     shapes = [(int(n), len(problem.facts)) for n in (*(it[0] for it in rounds), len(columns))]
     progress = _Progress(trained.store, columns, how, shapes)
-    done, differs, kept = np.zeros(shapes[0]), False, progress.read()
+    count = _Count(events, n_rounds * n_facts, f"{_facts(problem)}, going back through training")
+    done, differs = _go_back(trained, columns, rounds, sweeper, progress, count)
+    if is_used:
+        progress.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
+    yield done, differs
+    progress.remove()
+
+
+def _go_back(
+    trained: Trained,
+    columns: Columns,
+    rounds: Sequence[NDArray[np.int64]],
+    sweeper: Sweep | CudaSweep,
+    progress: "_Progress",
+    count: "_Count",
+) -> tuple[Numbers, bool]:
+    """As `sweep`, for some columns at a time, from where the same sweep was interrupted."""
+    done, differs, kept = np.zeros((0, len(sweeper.problem.facts))), False, progress.read()
     if kept is not None:
         done, differs = kept["done"], bool(kept["differs"])
-    count = _Count(events, n_rounds * n_facts, f"{_facts(problem)}, going back through training")
     for chosen in rounds:
         if chosen[0] < len(done):
-            count.add(n_facts)
+            count.add(_n_swept(sweeper))
             continue
         if kept is not None:
             count.add(int(kept["n_done"]))
@@ -81,15 +95,17 @@ def sweep(
                 hint = "ask again to continue" if is_kept else "nothing of it was stored"
                 raise Interrupted(f"the sweep was interrupted; {hint}")
 
-        final = _final(trained, problem, columns, chosen)
+        final = _final(trained, sweeper.problem, columns, chosen)
         influence, replayed = sweeper.run(final, advanced, kept)
         same = (np.array_equal(*pair) for pair in zip(replayed, trained.parameters, strict=True))
         differs = differs or not all(same)
         done, kept = np.concatenate([done, influence]), None
-    if is_used:
-        progress.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
-    yield done, differs
-    progress.remove()
+    return done, differs
+
+
+def _n_swept(sweeper: Sweep | CudaSweep) -> int:
+    """The facts that a sweep goes back over."""
+    return sweeper.n_trained if sweeper.n_swept is None else sweeper.n_swept
 
 
 def corrects_sizes(trained: Trained, context: Context) -> bool:
