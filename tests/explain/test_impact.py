@@ -104,7 +104,7 @@ def test_ratings(tmp_path: Path) -> None:
 
 
 def test_bad_input(run: whereof.Run, tmp_path: Path) -> None:
-    with pytest.raises(WhereofError, match="requires method rollback or unrolled, not random"):
+    with pytest.raises(WhereofError, match="choose from rollback, unrolled"):
         run.impact(FACT, method="random")
     with pytest.raises(WhereofError, match="is not a training fact"):
         run.impact("egypt", "embassy", "egypt")

@@ -81,8 +81,6 @@ def find_impact(
     wanted: ids or names; says_tops: whether claims about new top answers are reliable enough.
     """
     start, method = time.perf_counter(), get_method(options.method)
-    if "groups" not in method.can or method.retrains:
-        raise WhereofError(f"impact requires method rollback or unrolled, not {options.method}")
     method.check_groups(trained)
     fact_ids = find_facts(trained, wanted)
     if not len(fact_ids):

@@ -127,7 +127,7 @@ class ExplainOptions(Settings):
 class ImpactOptions(Settings):
     """Which predictions to look at for the impact of a fact. Values are checked on creation."""
 
-    method: str = choice("rollback", "how to estimate influence", "Method", registry=METHODS)
+    method: str = choice("rollback", "how to estimate influence", "Method", "rollback unrolled")
     predictions: str = choice(
         "top",
         "top (new answers), true (facts of the split) or a FILE",
