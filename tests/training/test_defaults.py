@@ -1,5 +1,6 @@
 """Default settings: they fit the data and the given settings."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,15 @@ def test_numbers_of_numpy_are_numbers() -> None:
     config = choose_config(make_dataset(), None, settings)
     assert (config.dim, config.rate, config.negatives) == (8, 0.5, 3)
     assert {type(config.dim), type(config.rate), type(config.negatives)} == {int, float}
+
+
+def test_few_ratings_are_learned(tmp_path: Path) -> None:
+    """Their validation error rises for some epochs before it falls."""
+    random = np.random.default_rng(0)
+    users, items = np.divmod(random.permutation(80 * 100)[:2500], 100)
+    tastes = np.where(users % 4 == items % 4, 4.5, 2.0)
+    ratings = np.clip(tastes + random.normal(0, 0.5, 2500), 1, 5).round()
+    frame = {"user": users.tolist(), "item": items.tolist(), "rating": ratings.tolist()}
+    data = whereof.read(frame, valid_fraction=0.1, test_fraction=0.1)
+    found = whereof.train(data, out=tmp_path / "run").metrics["test"]["rmse"]
+    assert found < 0.8 * ratings.std()

@@ -40,6 +40,8 @@ _TRACE_BYTES = 4e9
 _LEAST_DIM, _MOST_EPOCHS = 16, 100
 _FACTS = 4_000_000
 """Facts to train on, over all epochs."""
+_WAITING = 100_000
+"""Ratings to wait for an improvement, at least."""
 _THIN = 5
 """A graph is thin if it has fewer facts than this for each of its entities."""
 _RANKING_COST = 0.4
@@ -98,12 +100,19 @@ def default_settings(dataset: "Dataset", given: Mapping[str, Any]) -> dict[str, 
         "rate": _RATES[optimizer],
         "epochs": epochs,
         "validate_every": _validate_every(dataset, epochs),
-        # The metrics of recommenders rise slowly, and go up and down on the way.
-        "patience": (8 if dataset.two_way and loss != "squared" else 3) if validates else 0,
+        "patience": _patience(dataset, loss) if validates else 0,
         "credit": "forget",
     }
     assert tuple(chosen) == CHOSEN
     return {name: value for name, value in chosen.items() if name not in given}
+
+
+def _patience(dataset: "Dataset", loss: str) -> int:
+    """Validations without an improvement after which training stops."""
+    if loss == "squared":  # the error of few ratings can rise for long before it falls
+        return max(_WAITING // dataset.n_facts, 3)
+    # The metrics of recommenders rise slowly, and go up and down on the way.
+    return 8 if dataset.two_way else 3
 
 
 def _dim(dataset: "Dataset", model: Model, given: Mapping[str, Any]) -> int:
