@@ -1,5 +1,7 @@
 """Names, labels, and error messages for unknown names."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -39,6 +41,12 @@ def test_found_by_name_label_and_either_in_any_case(text: str) -> None:
 
 def test_a_name_goes_before_the_same_label() -> None:
     assert Vocabulary(("a", "b"), {"a": "b"}).find("b") == 1
+
+
+def test_accents_may_be_encoded_in_another_way() -> None:
+    composed, decomposed = (unicodedata.normalize(how, "Lefèvre") for how in ("NFC", "NFD"))
+    for stored, asked in ((composed, decomposed), (decomposed, composed)):
+        assert Vocabulary(("other", stored)).find(asked) == 1
 
 
 def test_exact_case_goes_before_any_case() -> None:

@@ -50,12 +50,13 @@ def update(
         notes.append(
             f"{n_held_out} new facts are also in held-out splits, so the metrics are too good"
         )
-    if fall := updating.fall_note(run.metrics, new.metrics):
+    phase = Problem.of(data, config).calendar.phases[-1]
+    replayed_all = phase.n_replayed == run.dataset.n_facts
+    if fall := updating.fall_note(run.metrics, new.metrics, replayed_all=replayed_all):
         notes.append(fall)
     scratch = None
     if options.compare:
         scratch = _train_from_scratch(new, recipe, events)
-    phase = Problem.of(data, config).calendar.phases[-1]
     return updating.Updated(
         run=str(path),
         **updating.counts_of(run.dataset, extended),

@@ -146,9 +146,9 @@ def nearest(text: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """A text regardless of case; a whole number without decimals."""
+    """A text regardless of case and encoding of accents; a whole number without decimals."""
     number = _WHOLE.fullmatch(text)
-    return number[1] if number else text.casefold()
+    return number[1] if number else unicodedata.normalize("NFC", text.casefold())
 
 
 def plain(text: str) -> str:

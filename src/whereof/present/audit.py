@@ -154,6 +154,10 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 
+def _is_rated(audit: Audit) -> bool:
+    return audit.held_out is not None and audit.held_out.mrr is None
+
+
 def _blamed(audit: Audit, link: Link | None) -> Table:
     facts, influence = audit.blamed, "estimated influence on all"
     columns = [
@@ -166,14 +170,15 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
         "Harm: how far the fact lowers the margins of true answers that the model gets wrong, "
         "added up. A margin is the score of the true answer minus that of its strongest rival."
     )
+    if _is_rated(audit):
+        note = "Harm: how far the fact moves predicted ratings away from the true ones, added up."
     return Table.by_columns(
         "blamed", "Facts most responsible for wrong answers", columns, note=note
     )
 
 
 def _groups(audit: Audit, link: Link | None) -> Iterator[Table]:
-    rated = audit.held_out is not None and audit.held_out.mrr is None
-    unit = "signed" if rated else "points"
+    unit = "signed" if _is_rated(audit) else "points"
     for kind, title in _KINDS.items():
         groups = [group for group in audit.groups if group.kind == kind]
         yield _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)

@@ -172,13 +172,17 @@ def replay_state(recipe: Recipe, rows: Any, events: Events) -> State:
     return trainer.snapshot()
 
 
-def fall_note(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+def fall_note(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, replayed_all: bool
+) -> str | None:
     """A sentence if the MRR of held-out facts fell; metrics: of the run and the updated run."""
     for split in ("test", "valid"):
         old, new = ((it.get(split) or {}).get("mrr") for it in (before, after))
         if old is not None and new is not None:
             change = f"the MRR of the split {split} fell from {percent(old)} to {percent(new)}"
-            remedy = "choose a larger --replay, or train again on all facts"
+            remedy = "train again on all facts"
+            if not replayed_all:
+                remedy = f"choose a larger --replay, or {remedy}"
             return f"{change}; {remedy}" if old - new > _WORSE else None
     return None
 

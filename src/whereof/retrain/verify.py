@@ -25,8 +25,8 @@ from whereof.retrain.retrainer import Case
 from whereof.types import FactIds
 
 _DIFFERS = (
-    "the control of seed {} (retrained with all facts) differs from the stored run, for example "
-    "because the processor is different; `before` is the control"
+    "the control of seed {} (retrained with all facts) differs from the stored run: facts were "
+    "unlearned from it, or the processor is different; `before` is the control"
 )
 _CLOSE, _FAR = (0.5, 2.0), 4.0
 """An estimated change is confirmed if the actual one is within these multiples of it, and refuted
