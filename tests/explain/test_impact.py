@@ -67,6 +67,14 @@ def test_several_facts_are_removed_together(run: whereof.Run) -> None:
     assert together.influence == pytest.approx(joint.influence, rel=1e-4)
 
 
+def test_the_queries_that_the_fact_answers_are_asked_too(run: whereof.Run) -> None:
+    subject, relation, answer = run.dataset.fact_names(run.dataset.train[FACT])
+    found = [run.impact(FACT, limit=1, top="all", opposing=it) for it in (False, True)]
+    asked = [each for it in found for each in it.predictions]
+    assert any((it.asks, it.subject, it.relation) == ("object", subject, relation) for it in asked)
+    assert any((it.asks, it.relation, it.object) == ("subject", relation, answer) for it in asked)
+
+
 @pytest.mark.parametrize("facts", [[FACT], [FACT, 700]])
 def test_retraining_shows_what_verdicts_show(run: whereof.Run, facts: list[int]) -> None:
     found = run.impact(*facts, top=4, verify=True, threads=1)

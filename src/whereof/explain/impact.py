@@ -17,7 +17,7 @@ from whereof.explain.facts import find_facts
 from whereof.explain.method import Aim, Context, Method, Sets, check_finite, get_method, prepare
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.explain.options import ImpactOptions
-from whereof.predict.prediction import Prediction, find_predictions
+from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standing, Standings, Trained, name_standings
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
@@ -85,7 +85,7 @@ def find_impact(
     fact_ids = find_facts(trained, wanted)
     if not len(fact_ids):
         raise WhereofError("no fact is named; give its id, or its names")
-    every = [*_find_predictions(trained, options, events)]
+    every = [*_find_predictions(trained, fact_ids, options, events)]
     adjacent = _adjacent(trained, every, fact_ids)
     near = [each for each, is_near in zip(every, adjacent, strict=True) if is_near]
     before = Predictions.of(trained, near).stand(trained.parameters)
@@ -130,13 +130,22 @@ _NOT_SAID = (
 
 
 def _find_predictions(
-    trained: Trained, options: ImpactOptions, events: Events
+    trained: Trained, fact_ids: FactIds, options: ImpactOptions, events: Events
 ) -> Iterator[Prediction]:
-    """The predictions that the options name, of both sides if the run predicts subjects."""
+    """The predictions that the options name, of both sides if the run predicts subjects.
+
+    Top answers include those to the questions that the facts themselves answer.
+    """
     wanted = options.predictions, options.split, options.limit
-    listed = find_predictions(trained, *wanted, "object")
+    sides = ["object"]
     if trained.config.inverse and options.predictions in ("top", "true"):
-        listed += find_predictions(trained, *wanted, "subject")
+        sides.append("subject")
+    listed = [each for side in sides for each in find_predictions(trained, *wanted, side)]
+    if options.predictions == "top":
+        facts = trained.dataset.train[fact_ids].tolist()
+        own = (Prediction(s, r, o, side).answered(None) for s, r, o in facts for side in sides)
+        known = {each.asked for each in listed}
+        listed += (Listed(0, each) for each in dict.fromkeys(own) if each not in known)
     for number, each in enumerate(listed, 1):
         try:
             asked = each.find(trained)
