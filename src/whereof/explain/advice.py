@@ -71,9 +71,9 @@ def default_reason(trained: Trained) -> str | None:
     problem = Problem.of(trained.dataset, trained.config)
     cost = problem.fact_cost + _STEP * problem.n_directions
     if cost * trained.n_trained > _QUICK:
-        updates = ", with its updates," if problem.calendar.phases else ""
+        updates = " and its updates" if problem.calendar.phases else ""
         return (
-            f"{start}its training{updates} is so long that {sweeping} takes more than a few seconds"
+            f"{start}{sweeping} repeats its training{updates}, which takes more than a few seconds"
         )
     return None
 

@@ -39,7 +39,7 @@ _CAUSES = {
     "negatives": "the steps of their negatives",
     "drift": "momentum from earlier steps",
     "projection": "the norm constraint",
-    "remainder": "what the trace credits at another time, or later steps undid",
+    "remainder": "what momentum moved in other steps, or later steps undid",
 }
 """Parts of the parameters' change in training."""
 
@@ -214,7 +214,7 @@ def _notes(infos: Sequence[RunInfo], rows: list[_Row], everything: bool) -> Iter
         yield "Metrics are filtered; * is the best."
     if _differ([info.dataset_hash for info in infos]):
         datasets = ", ".join(f"{info.dataset} {info.dataset_hash[:8]}" for info in infos)
-        yield f"The datasets differ ({datasets}): metrics cannot be compared."
+        yield f"The datasets differ ({datasets}): do not compare their metrics."
     elif _mixed_sides(infos):
         means = "With inverse relations, metrics are means over subjects and objects"
         yield f"{means}; without, they rank objects only. Compare the `objects` rows."

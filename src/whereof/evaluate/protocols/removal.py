@@ -235,7 +235,7 @@ def _label(row: Removal | Change) -> str:
 
 def _changes_title(found: Evaluation) -> str:
     baseline = found.changes[0].baseline
-    return f"How much lower the {found.quantity} is than without the facts of {baseline}"
+    return f"How much lower the {found.quantity} is, compared with {baseline}"
 
 
 def _p_values(found: Evaluation) -> dict[tuple[str, Size, str], float]:
