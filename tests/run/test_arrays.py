@@ -206,6 +206,7 @@ def test_two_way_facts_are_pairs() -> None:
         ({"relations": ["r", "r"]}, "relations has a name twice"),
         ({"entity_rows": np.zeros(4)}, r"entity_rows has shape \(4,\)"),
         ({"entity_rows": np.full((4, 3), np.nan)}, "entity_rows has numbers that are not finite"),
+        ({"entity_rows": np.ma.masked_less(np.ones((4, 3)), 2)}, "has masked numbers"),
         (
             {"relation_rows": np.zeros((2, 4))},
             "2 rows of width 4 for 2 relations",

@@ -230,6 +230,8 @@ def _native(values: Any) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise WhereofError("the rows of an array must have one length") from None
+    if np.ma.is_masked(values):
+        raise WhereofError("the array has masked numbers; fill them first")
     if array.dtype.kind not in "fiu":
         raise WhereofError(f"the array must have numbers, not {array.dtype}")
     if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
