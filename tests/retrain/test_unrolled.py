@@ -125,12 +125,17 @@ def test_an_interrupted_sweep_goes_on(
             assert np.array_equal(array, stopped[prediction][key])
 
 
-def test_a_sweep_is_kept_until_its_size_is_measured(
-    run: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def copy(run: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> whereof.Run:
+    """The run without stored results, which stores the state of every sweep that stops."""
     monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
     without = shutil.ignore_patterns("prepared")
-    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run", ignore=without))
+    return whereof.Run.open(shutil.copytree(run.path, tmp_path / "run", ignore=without))
+
+
+def test_a_sweep_is_kept_until_its_size_is_measured(
+    run: whereof.Run, copy: whereof.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = find_scored(copy._trained, ("china", "embassy", "usa"), ExplainOptions()).prediction
     method, context = get_method("unrolled"), Context(Aim("probability"))
 
@@ -162,11 +167,8 @@ def test_a_sweep_is_kept_until_its_size_is_measured(
     ids=["shape", "text", "rows", "answer", "count", "missing", "nan"],
 )
 def test_an_impossible_state_of_a_sweep_is_not_continued(
-    run: whereof.Run, change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: whereof.Run, copy: whereof.Run, change: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("whereof.retrain.sweep._LEAST_SECONDS", 0.0)
-    without = shutil.ignore_patterns("prepared")
-    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run", ignore=without))
     asked = find_scored(copy._trained, ("egypt", "embassy", "cuba"), ExplainOptions()).prediction
     method, context = get_method("unrolled"), Context(Aim("probability"))
     with pytest.raises(Interrupted):

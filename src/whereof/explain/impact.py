@@ -134,7 +134,7 @@ def _find_predictions(
 ) -> Iterator[Prediction]:
     """The predictions that the options name, of both sides if the run predicts subjects.
 
-    Top answers include those to the questions that the facts themselves answer.
+    Top answers include those to the queries that the facts themselves answer.
     """
     wanted = options.predictions, options.split, options.limit
     sides = ["object"]

@@ -330,18 +330,15 @@ class Method:
     def check_groups(self, trained: Trained) -> None:
         """As `check`, for tasks that remove groups of facts: suggest a method that can do this."""
         if lacks := self._lacks(trained):
-            able = (each for each in map(get_method, names(METHODS)) if "groups" in each.can)
-            plain = (each for each in able if "history" not in each.needs and not each.retrains)
-            other = next((each.name for each in plain if each.fits(trained)), None)
+            able = (each for each in _plain() if "groups" in each.can and not each.retrains)
+            other = next((each.name for each in able if each.fits(trained)), None)
             raise WhereofError(f"{lacks}, or choose method {other}" if other else lacks)
         self.check(trained)
 
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
         if lacks := self._lacks(trained):
-            others = (each for each in map(get_method, names(METHODS)) if not each._lacks(trained))
-            plain = (each for each in others if not each.draws and "history" not in each.needs)
-            other = next(plain).name
+            other = next(each.name for each in _plain() if not each._lacks(trained))
             raise WhereofError(f"{lacks}, or choose another method, such as {other}")
 
     def _lacks(self, trained: Trained) -> str:
@@ -390,6 +387,12 @@ def able_method(ability: str, name: str | None = None) -> Method:
     """The method with this name if it has an ability, otherwise the first method that has it."""
     wanted = names(METHODS) if name is None else (name, *names(METHODS))
     return next(method for method in map(get_method, wanted) if ability in method.can)
+
+
+def _plain() -> Iterator[Method]:
+    """The methods that explain any prediction, and do not draw at random."""
+    methods = map(get_method, names(METHODS))
+    return (each for each in methods if not each.draws and "history" not in each.needs)
 
 
 def joint_method() -> Method:
