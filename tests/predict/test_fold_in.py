@@ -54,7 +54,7 @@ def test_the_loss_is_that_of_training(loss: str) -> None:
 def test_no_row_has_a_smaller_loss(loss: str) -> None:
     found, kept = solver(loss, 2, l2=0.1), np.arange(3)
     value, slope, _ = found._loss(kept, found.row)
-    assert np.abs(slope).max() < 1e-8
+    assert np.abs(slope).max() < 1e-9
     rng = np.random.default_rng(0)
     for step in rng.normal(scale=0.1, size=(20, WIDTH)):
         assert found._loss(kept, found.row + step)[0] > value

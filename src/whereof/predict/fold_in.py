@@ -27,6 +27,8 @@ History = str | Path | Sequence[Any] | Mapping[Any, Any]
 _MOST_STEPS = 100
 _SMALL = 1e-10
 """A step that is this small, relative to the row, ends the search."""
+_ROUNDING = 1e-14
+"""Relative error of a computed loss: close to the minimum, a smaller fall cannot be seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,8 @@ class FoldIn:
             while size > _SMALL:
                 tried = row - size * step
                 found = self._loss(kept, tried)
-                if found[0] <= value - 1e-4 * size * float(slope @ step):
+                least_fall = 1e-4 * size * float(slope @ step)
+                if found[0] <= value - least_fall + _ROUNDING * max(abs(value), 1.0):
                     break
                 size /= 2
             else:
