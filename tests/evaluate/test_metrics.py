@@ -69,6 +69,32 @@ def test_ranks_skip_what_is_known_and_share_ties(seed: int, ties: bool) -> None:
             assert row[column] == rank_by_hand(scores, o, known)
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("name", MODELS)
+def test_ranks_are_those_of_exact_scores(name: str, precision: str) -> None:
+    """Rows that differ in their last bits have scores that a matrix product may confuse."""
+    model, rng, n, dim = MODELS[name], np.random.default_rng(1), 90, 64
+    widths = model.widths(dim)
+    rows = np.repeat(rng.normal(size=(n // 6, widths.entity)), 6, axis=0).astype(precision)
+    rows *= 1 + np.finfo(precision).eps * rng.integers(0, 3, rows.shape).astype(precision)
+    relations = rng.normal(size=(1, widths.relation)).astype(precision)
+    scorer = Scorer(model, rows, relations)
+    facts = np.array([(s, 0, (s + 1) % n) for s in range(n)], np.int32)
+    dataset = replace(
+        make_dataset(0),
+        entities=Vocabulary(tuple(map(str, range(n)))),
+        relations=Vocabulary(("p",), kind="relation"),
+        train=facts[:1], valid=facts[:1], test=facts,
+        subjects=range(n),
+        objects=range(n),
+    )
+    ranks = SplitEvaluator(dataset, PLAIN).ranks(scorer, facts)
+    every = np.array([[(s, 0, o) for o in range(n)] for s in range(n)], np.int32)
+    scores = scorer.fact_scores(every.reshape(-1, 3)).reshape(n, n)
+    by_hand = [rank_by_hand(scores[s], o, set()) for s, _, o in facts]
+    np.testing.assert_array_equal(ranks[:, 0], by_hand)
+
+
 def test_the_subject_side_ranks_subjects_by_inverse_relations() -> None:
     dataset, scorer = make_dataset(3), make_scorer(3, inverse=True)
     ranks = SplitEvaluator(dataset, INVERSE).ranks(scorer, dataset.test, reverse=True)
