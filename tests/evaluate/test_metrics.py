@@ -84,7 +84,9 @@ def test_ranks_are_those_of_exact_scores(name: str, precision: str) -> None:
         make_dataset(0),
         entities=Vocabulary(tuple(map(str, range(n)))),
         relations=Vocabulary(("p",), kind="relation"),
-        train=facts[:1], valid=facts[:1], test=facts,
+        train=facts[:1],
+        valid=facts[:1],
+        test=facts,
         subjects=range(n),
         objects=range(n),
     )

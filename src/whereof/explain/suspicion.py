@@ -4,13 +4,15 @@ A wrong fact contradicts the others. So the model learns it badly, or learns it 
 model says it only because it was told, and its loss would be large without the fact itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whereof.data.dataset import Dataset
 from whereof.data.indexes import KnownAnswers
 from whereof.errors import Interrupted
 from whereof.events import Advanced, Events
@@ -21,10 +23,12 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
-_CELLS = 1 << 22
-"""Number of scores to keep in memory at a time."""
+_CELLS, _SWEPT_CELLS = 1 << 22, 1 << 25
+"""Number of scores to keep in memory at a time, and for a sweep."""
 _TOGETHER = 256
-"""Number of predictions that a method prepares at a time."""
+"""Most groups of facts that a method sweeps at a time."""
+_ONE_IN = 10
+"""A group has at most a tenth of the facts of an entity or a relation, or one of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +62,27 @@ RANKINGS: dict[str, Callable[[OwnLosses], Numbers]] = {
 """Ways to rank facts by suspicion, by name."""
 
 
-def find_own_losses(trained: Trained, method: str, events: Events) -> OwnLosses:
-    """The losses of all training facts, and without each: by rollback, or by a linear method."""
-    ids, estimator = np.arange(trained.dataset.n_facts), get_method(method)
+def find_own_losses(
+    trained: Trained, method: str, events: Events, fact_ids: FactIds | None = None
+) -> OwnLosses:
+    """The losses of training facts, and without each: by rollback, or by a linear method.
+
+    fact_ids: (n_facts,) all training facts if None.
+    """
+    ids = np.arange(trained.dataset.n_facts) if fact_ids is None else fact_ids
+    estimator = get_method(method)
     estimator.check_groups(trained)
     known = _known(trained)
     loss, score = _own(trained, ids, known, events, rolled_back=False)
-    ends = np.diff(trained.adjacency.entity_bounds)[trained.dataset.train[:, [SUBJECT, OBJECT]]]
+    ends = trained.dataset.train[ids][:, [SUBJECT, OBJECT]]
+    degrees = np.diff(trained.adjacency.entity_bounds)[ends].min(axis=1)
     if "trace" in estimator.needs:
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             without = _own(trained, ids, known, events, rolled_back=True)[0]
     else:
-        loss, without = _sweep(trained, estimator, events)
+        loss, without = _sweep(trained, ids, estimator, events)
     check_finite(without)
-    return OwnLosses(loss, without, score, ends.min(axis=1).astype(np.float64))
+    return OwnLosses(loss, without, score, degrees.astype(np.float64))
 
 
 def _own(
@@ -183,31 +194,85 @@ def score_candidates(queries: Rows, rows: Rows, model: Model) -> Rows:
     return score_all(model, queries.astype(np.float64), rows, spans)
 
 
-def _sweep(trained: Trained, method: Method, events: Events) -> tuple[Numbers, Numbers]:
+def _sweep(
+    trained: Trained, ids: FactIds, method: Method, events: Events
+) -> tuple[Numbers, Numbers]:
     """(n_facts,) loss of each fact, and that without itself, by a method that is linear.
 
-    With inverse relations, means of both sides.
+    With inverse relations, means of both sides. What facts change in their own losses is the
+    diagonal of a matrix. One column of the sweep has the losses of several facts, with random
+    signs, so that what they change in each other's losses averages out (Bekas, Kokiopoulou and
+    Saad, 2007).
     """
     data, aim = trained.dataset, Aim("score" if trained.config.rated else "new_probability")
-    facts, sides = data.train.tolist(), ("object", "subject")[: 1 + trained.config.inverse]
-    found, n_done, n_all = np.zeros((2, len(facts))), 0, len(facts) * len(sides)
-    for asks in sides:
-        for start in range(0, len(facts), _TOGETHER):
-            ids = np.arange(start, min(start + _TOGETHER, len(facts)))
-            asked = (Prediction(s, r, o, asks) for s, r, o in facts[start : start + len(ids)])
-            scored = [*map(trained.score, asked)]
-            totals = method.total(trained, [[Goal(it, aim)] for it in scored], events).sums
-            falls = totals[np.arange(len(ids)), ids]
+    sides = ("object", "subject")[: 1 + trained.config.inverse]
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], len(ids))
+    found, n_done = np.zeros((2, len(ids))), 0
+    n_scores = data.n_entities * len(sides)
+    most = max(min(data.n_entities // _ONE_IN, _SWEPT_CELLS // n_scores), 1)
+    for groups in _in_parts(group_apart(data, ids, most), n_scores):
+        goals, scores = list[list[Goal]](), list[list[ScoredPrediction]]()
+        for asks in sides:
+            for group in groups:
+                asked = (Prediction(s, r, o, asks) for s, r, o in data.train[ids[group]].tolist())
+                scores.append([*map(trained.score, asked)])
+                goals.append(
+                    [Goal(it, aim, sign) for it, sign in zip(scores[-1], signs[group], strict=True)]
+                )
+        sums = method.total(trained, goals, events).sums
+        for group, scored, column in zip(groups * len(sides), scores, sums, strict=True):
+            falls = signs[group] * column[ids[group]]
             if trained.config.rated:
                 assert data.ratings is not None
-                errors = [it.scores[it.place] for it in scored] - data.ratings.train[ids]
-                found[:, ids] += np.square([errors, errors - falls])
+                errors = [it.scores[it.place] for it in scored] - data.ratings.train[ids[group]]
+                found[:, group] += np.square([errors, errors - falls])
             else:
                 odds = np.array([_log_odds(it) for it in scored])
-                found[:, ids] += np.logaddexp(0, [-odds, falls - odds]) / len(sides)
-            n_done += len(ids)
-            tell(events, n_done, n_all, "facts, without themselves")
+                found[:, group] += np.logaddexp(0, [-odds, falls - odds]) / len(sides)
+        n_done += sum(map(len, groups))
+        tell(events, n_done, len(ids), "facts, without themselves")
     return found[0], found[1]
+
+
+def group_apart(data: Dataset, ids: FactIds, most: int) -> list[NDArray[np.int64]]:
+    """The places of some facts in `ids`, in groups of facts that hardly influence each other.
+
+    A group has `most` facts, and one fact of each entity and each relation, or a tenth of them.
+    """
+    ends, relations = data.train[:, [SUBJECT, OBJECT]].ravel(), data.train[:, RELATION]
+    counts = np.bincount(ends, minlength=data.n_entities), np.bincount(relations)
+    limits = np.maximum(np.concatenate(counts) // _ONE_IN, 1)
+    groups, used = list[list[int]](), list[Counter[int]]()
+    for place, (s, r, o) in enumerate(data.train[ids].tolist()):
+        its = {s, o, data.n_entities + r}
+        free = (
+            number
+            for number, group in enumerate(groups)
+            if len(group) < most and all(used[number][it] < limits[it] for it in its)
+        )
+        number = next(free, len(groups))
+        if number == len(groups):
+            groups.append([])
+            used.append(Counter())
+        groups[number].append(place)
+        used[number].update(its)
+    return [np.array(group) for group in groups]
+
+
+def _in_parts(
+    groups: Sequence[NDArray[np.int64]], n_scores: int
+) -> Iterator[list[NDArray[np.int64]]]:
+    """The groups, as many at a time as fit into memory."""
+    part, n_cells = list[NDArray[np.int64]](), 0
+    for group in groups:
+        more = len(group) * n_scores
+        if part and (len(part) == _TOGETHER or n_cells + more > _SWEPT_CELLS):
+            yield part
+            part, n_cells = [], 0
+        part.append(group)
+        n_cells += more
+    if part:
+        yield part
 
 
 def _log_odds(scored: ScoredPrediction) -> float:
