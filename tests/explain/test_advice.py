@@ -21,6 +21,9 @@ STEADY, UNSTEADY = Linearity(9, 0.99, 0.99, 1.0, 0.0), Linearity(9, 0.5, 0.5, 1.
 RIGHT, WRONG = Claims("rollback", 9, 1.1, 9, 9), Claims("rollback", 9, 5.0, 9, 1)
 
 
+SWEPT = replace(RIGHT, method="unrolled")
+
+
 @pytest.mark.parametrize(
     ("method", "reliability", "trust"),
     [
@@ -32,6 +35,10 @@ RIGHT, WRONG = Claims("rollback", 9, 1.1, 9, 9), Claims("rollback", 9, 5.0, 9, 1
         ("unrolled", Reliability(), "not measured"),
         ("unrolled", Reliability(STEADY), "close"),
         ("unrolled", Reliability(UNSTEADY), "rough"),
+        ("unrolled", Reliability(STEADY, (SWEPT,)), "close"),
+        ("unrolled", Reliability(None, (SWEPT,)), "close"),
+        ("unrolled", Reliability(UNSTEADY, (SWEPT,)), "rough"),
+        ("rollback", Reliability(UNSTEADY, (RIGHT,)), "close"),
         ("verified", Reliability(UNSTEADY), "exact"),
         ("retrain", Reliability(), "exact"),
     ],

@@ -114,6 +114,11 @@ def test_a_page_opens_with_how_far_estimates_can_be_trusted() -> None:
     assert "should be close" in opening(reliability=Reliability(linear))[0]
     rough = replace(linear, spearman=0.2)
     assert "are rough" in opening(reliability=Reliability(rough))[0]
+    lead, sentences, _ = opening(reliability=Reliability(rough, (good,)))
+    assert "are rough" in lead
+    assert sentences[0] == str(rough)
+    foreign = replace(good, method="not-installed-here")
+    assert "are rough" in opening(reliability=Reliability(claims=(foreign,)))[0]
 
 
 @pytest.mark.parametrize("name", SECTIONS)

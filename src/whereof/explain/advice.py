@@ -87,10 +87,14 @@ def trust_of(method: Method, reliability: Reliability) -> str:
     """How far to trust a method in a run: exact, close, rough or not measured."""
     if method.retrains:
         return "exact"
-    if claims := reliability.of(method.name):
-        return "close" if claims.is_close else "rough"
-    if method.is_linear:
-        if reliability.linearity is None:
-            return "not measured"
-        return "close" if reliability.linearity.is_close else "rough"
-    return "rough"
+    claims, linearity = reliability.of(method.name), reliability.linearity
+    if claims is None and (linearity is None or not method.is_linear):
+        return "not measured" if method.is_linear else "rough"
+    has_size = claims is None or claims.is_close
+    follows = linearity is None or linearity.is_close or not method.is_linear
+    return "close" if has_size and follows else "rough"
+
+
+def trust_in(name: str, reliability: Reliability) -> str:
+    """How far to trust a method that may not be installed here."""
+    return trust_of(get_method(name), reliability) if name in names(METHODS) else "rough"
