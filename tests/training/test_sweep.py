@@ -148,6 +148,17 @@ def test_little_memory_gives_the_same_bits(memory: int, monkeypatch: pytest.Monk
     assert np.array_equal(found, wanted)
 
 
+def test_many_predictions_are_swept_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem(optimizer="adagrad", accumulator=0.1, inverse=True)
+    adjoint, n_facts = make_adjoint(problem), N_FACTS * problem.config.epochs
+    assert len(adjoint.entities) > 2
+    wanted, _ = Sweep(problem, n_facts).run(adjoint)
+    monkeypatch.setattr("whereof.training.sweep._TOGETHER", 1)
+    for threads in (1, 2):
+        found, _ = Sweep(problem, n_facts, threads=threads).run(adjoint)
+        assert np.array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam", "adam-lazy"])
 def test_a_sweep_goes_on_from_any_kept_state(optimizer: str) -> None:
     """To the same bits, also with another number of threads, and after several interruptions."""

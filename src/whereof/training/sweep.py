@@ -28,6 +28,9 @@ Kept = Mapping[str, NDArray[Any]]
 Advanced = Callable[[int, Callable[[], Kept]], None]
 """Called with the facts swept since the last call, and a function that copies the state."""
 
+_TOGETHER = 16
+"""Predictions that a thread sweeps together: the derivatives of more would not fit into its cache.
+"""
 _PHASE_REACH = 1e-5
 _CACHE = 16 << 20
 """Bytes of a log that is read back before it leaves the cache; larger if states are, which are kept
@@ -79,7 +82,8 @@ class Sweep:
         predictions, which goes on from there.
         """
         n_predictions, replayed = len(final.entities), _LoggedTrainer(self)
-        shares = np.array_split(np.arange(n_predictions), min(self.threads, n_predictions))
+        n_shares = self.threads * math.ceil(n_predictions / (self.threads * _TOGETHER))
+        shares = np.array_split(np.arange(n_predictions), min(n_shares, n_predictions))
         hands = [_Hand(self, replayed, final, slice(it[0], it[-1] + 1)) for it in shares]
         trained, n_done = list[Parameters](), 0
 
@@ -95,7 +99,7 @@ class Sweep:
             for hand in hands:
                 hand.restore(kept)
 
-        with ThreadPoolExecutor(len(hands)) as pool:
+        with ThreadPoolExecutor(min(self.threads, len(hands))) as pool:
 
             def sweep(n_facts: int) -> None:
                 nonlocal n_done
@@ -250,7 +254,7 @@ class _LoggedTrainer(Trainer):
 
 
 class _Hand:
-    """Sweeps for a share of the predictions, in a thread of its own."""
+    """Sweeps for a share of the predictions."""
 
     def __init__(
         self, sweep: Sweep, replayed: _LoggedTrainer, final: Adjoint, share: slice
