@@ -217,10 +217,10 @@ class AuditOptions(Settings):
     """What an audit looks at. Values are checked on creation."""
 
     ranking: str = choice(
-        "loss-without",
+        "combined",
         "how to rank suspicious facts",
         "Audit",
-        "loss-without self-influence loss score degree",
+        "combined loss-without self-influence loss score degree",
     )
     ranking_method: str | None = choice(
         None,

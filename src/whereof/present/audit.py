@@ -18,6 +18,7 @@ from whereof.units import show as written
 Link = Callable[[NamedFact | AuditedGroup], str]
 """The address of what a row is about; empty if there is none."""
 _RANKINGS = {
+    "combined": "its rank by `loss` and by `loss-without`, on average",
     "loss-without": "its loss if the model had not trained on it",
     "self-influence": "how far it lowers its own loss",
     "loss": "how badly the model learned it",
