@@ -50,6 +50,14 @@ def test_the_loss_is_that_of_training(loss: str) -> None:
     assert found._loss(np.arange(3), row)[0] == pytest.approx(total)
 
 
+def test_a_penalty_that_is_not_known_is_refused() -> None:
+    rows = np.random.default_rng(0).normal(size=(5, 2))
+    arrays = {"entities": ["u", "v", "a", "b", "c"], "facts": [(0, 2), (1, 3)], "n_subjects": 2}
+    run = whereof.Run.from_arrays(model="mf", entity_rows=rows, **arrays)
+    with pytest.raises(whereof.WhereofError, match="recorded no penalty"):
+        run.predict(history=["a"])
+
+
 @pytest.mark.parametrize("loss", ["softmax", "sigmoid", "squared"])
 def test_no_row_has_a_smaller_loss(loss: str) -> None:
     found, kept = solver(loss, 2, l2=0.1), np.arange(3)

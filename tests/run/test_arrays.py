@@ -151,15 +151,17 @@ def test_labels_are_shown_and_found() -> None:
 def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
     run = whereof.Run.from_arrays(**_arrays(trace=None))
     assert run.trace is None
-    with pytest.raises(whereof.WhereofError, match="rollback needs a trace and this run has none"):
-        run.explain("a", "r", "b")
-    assert run.explain("a", "r", "b", method="gradient-dot", top=None).n_adjacent == 4
+    with pytest.raises(whereof.WhereofError, match="other software trained it: record a trace"):
+        run.explain("a", "r", "b", method="rollback")
+    found = run.explain("a", "r", "b", top=None)
+    assert (found.method, found.n_adjacent) == ("gradient-dot", 4)
+    assert found.notes[-1].startswith("gradient-dot is the default for this run: ")
 
 
 def test_what_needs_a_trace_suggests_no_method_that_it_refuses(tmp_path: Path) -> None:
     run = whereof.Run.from_arrays(**_arrays(trace=None))
     for act in (lambda: run.impact(0), run.audit):
-        with pytest.raises(whereof.WhereofError, match=r"train it without --no-trace$"):
+        with pytest.raises(whereof.WhereofError, match=r"record a trace there$"):
             act()
     own = whereof.train("nations", out=tmp_path / "run", dim=4, epochs=1, trace=False, search=False)
     with pytest.raises(whereof.WhereofError, match=r"or choose method unrolled$"):

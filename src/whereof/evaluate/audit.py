@@ -160,10 +160,14 @@ def audit(
 ) -> Audit:
     """Audit a run.
 
-    method: estimates the influence on held-out facts. groups: entity names and their groups. case:
-    retrains without the listed facts and groups; None retrains nothing.
+    method: estimates the influence on held-out facts; rollback if it cannot do this. groups: entity
+    names and their groups. case: retrains without the listed facts and groups; None retrains
+    nothing.
     """
-    return _Audit(trained, get_method(method), options, groups, events, case).run()
+    able = get_method(method)
+    if "groups" not in able.can:
+        able = joint_method()
+    return _Audit(trained, able, options, groups, events, case).run()
 
 
 class _Audit:

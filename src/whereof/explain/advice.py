@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 from whereof.explain.explanation import Explanation, MethodCost
-from whereof.explain.method import Method, get_method
+from whereof.explain.method import Method, get_method, plain_methods
 from whereof.explain.options import ExplainOptions
 from whereof.predict.scored import Trained
 from whereof.registry import METHODS, names
@@ -58,12 +58,12 @@ def default_method(trained: Trained) -> str:
 
     It depends on the run alone, not on the machine.
     """
-    return _sweeping_method() if default_reason(trained) is None else ExplainOptions.method
+    return _sweeping_method() if default_reason(trained) is None else _quick_method(trained)
 
 
 def default_reason(trained: Trained) -> str | None:
     """Why the default method of a run is rollback and not unrolled; None if it is unrolled."""
-    start, sweeping = f"{ExplainOptions.method} is the default for this run: ", _sweeping_method()
+    start, sweeping = f"{_quick_method(trained)} is the default for this run: ", _sweeping_method()
     if trained.n_trained is None:
         return f"{start}how it was trained is not known, so {sweeping} cannot follow its training"
     if not trained.config.steady:
@@ -76,6 +76,13 @@ def default_reason(trained: Trained) -> str | None:
             f"{start}{sweeping} repeats its training{updates}, which takes more than a few seconds"
         )
     return None
+
+
+def _quick_method(trained: Trained) -> str:
+    """The method for runs that are not swept. Other software may have recorded no trace."""
+    if trained.trace is not None or trained.n_trained is not None:
+        return ExplainOptions.method
+    return next(each.name for each in plain_methods() if not each.retrains and each.fits(trained))
 
 
 def _sweeping_method() -> str:

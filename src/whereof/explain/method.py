@@ -330,7 +330,7 @@ class Method:
     def check_groups(self, trained: Trained) -> None:
         """As `check`, for tasks that remove groups of facts: suggest a method that can do this."""
         if lacks := self._lacks(trained):
-            able = (each for each in _plain() if "groups" in each.can and not each.retrains)
+            able = (each for each in plain_methods() if "groups" in each.can and not each.retrains)
             other = next((each.name for each in able if each.fits(trained)), None)
             raise WhereofError(f"{lacks}, or choose method {other}" if other else lacks)
         self.check(trained)
@@ -338,13 +338,16 @@ class Method:
     def check(self, trained: Trained) -> None:
         """Raise an error if the run lacks what the method needs."""
         if lacks := self._lacks(trained):
-            other = next(each.name for each in _plain() if not each._lacks(trained))
+            other = next(each.name for each in plain_methods() if not each._lacks(trained))
             raise WhereofError(f"{lacks}, or choose another method, such as {other}")
 
     def _lacks(self, trained: Trained) -> str:
         """What the run lacks, and how to train one that has it; empty if it lacks nothing."""
         if "trace" in self.needs and trained.trace is None:
-            return f"{self.name} needs a trace and this run has none; train it without --no-trace"
+            remedy = "train it without --no-trace"
+            if trained.n_trained is None:
+                remedy = "other software trained it: record a trace there"
+            return f"{self.name} needs a trace and this run has none; {remedy}"
         if "checkpoints" in self.needs and not trained.read_checkpoints():
             return (
                 f"method {self.name} needs checkpoints and this run kept none; train it with "
@@ -389,7 +392,7 @@ def able_method(ability: str, name: str | None = None) -> Method:
     return next(method for method in map(get_method, wanted) if ability in method.can)
 
 
-def _plain() -> Iterator[Method]:
+def plain_methods() -> Iterator[Method]:
     """The methods that explain any prediction, and do not draw at random."""
     methods = map(get_method, names(METHODS))
     return (each for each in methods if not each.draws and "history" not in each.needs)

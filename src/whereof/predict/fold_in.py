@@ -152,6 +152,11 @@ def fold_in(trained: "Trained", history: History) -> "Trained":
             "this run was trained with a norm constraint, so no row can be computed for a new "
             "user; train without --constraint"
         )
+    if trained.n_trained is None and config.l2 == 0 and not config.rated:
+        raise WhereofError(
+            "other software trained this run and recorded no penalty, so the row of a new user has "
+            "no limit; compute the row in your own code"
+        )
     items, ratings = _find_items(data, history, rated=config.rated)
     folded = _dataset(data, items, ratings if config.rated else None)
     first = data.objects.start
