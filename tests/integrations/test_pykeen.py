@@ -340,3 +340,5 @@ def test_factories_datasets_and_their_names_are_data(tmp_path: Path) -> None:
     by_hand = TriplesFactory.from_labeled_triples(np.array([("a", "r", "b"), ("b", "r", "c")]))
     run = whereof.train(by_hand, out=tmp_path / "run", model="distmult", dim=2, epochs=1)
     assert run.dataset.n_facts == 2
+    more = TriplesFactory.from_labeled_triples(np.array([("c", "r", "d")]))
+    assert run.update(more, out=tmp_path / "more").n_added == 1

@@ -34,7 +34,7 @@ def update(
     from whereof.training.problem import Problem
 
     _check_ours(run, "update")
-    updating.check_updatable(run.config)
+    updating.check_updatable(run.config, run.manifest.result["stopped"])
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
     extended = extend_dataset(run.dataset, read_new_facts(facts, options.reading))
     data, config = extended.dataset, updating.plan_update(recipe, extended, options)
@@ -133,6 +133,7 @@ def _write_unlearned(
     """Write a run without some facts: its rows, its trace, and its metrics."""
     from whereof.evaluate.metrics import SplitEvaluator
     from whereof.retrain.unlearn import config_without, relation_rows
+    from whereof.retrain.update import UNLEARNED
     from whereof.training.results import BestEpoch, Bookkeeping, Progress
 
     n_removed = run.dataset.n_facts - reduced.dataset.n_facts
@@ -156,7 +157,7 @@ def _write_unlearned(
         facts=n_trained,
         updates=n_trained * (1 + config.inverse),
         seconds=n_trained / speed,
-        stopped="unlearned",
+        stopped=UNLEARNED,
     )
     writer = RunWriter.create(path, data, config, 0, MachineOptions().memory_share)
     writer.keep_best(best, found.trace)

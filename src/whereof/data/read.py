@@ -113,6 +113,8 @@ def read_new_facts(source: Any, options: Mapping[str, Any]) -> FactTable:
     options: fields of `ReadOptions` that say what the columns are.
     """
     chosen = ReadOptions.from_dict({**options, **_as_options({**options})})
+    if is_pykeen(source):
+        return read_object(pykeen_columns(source)[1]["train"], chosen)
     if not isinstance(source, (str, os.PathLike)):
         return read_object(source, chosen)
     path = Path("/dev/stdin" if str(source) == "-" else source)

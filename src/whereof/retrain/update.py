@@ -29,6 +29,8 @@ _REPLAY = 3.0
 _LEAST_REPLAYED = 5_000
 """The least number of them with new entities: a new entity must also learn that it is not the
 answer to earlier questions."""
+UNLEARNED = "unlearned"
+"""Why the training of a run ended that facts were removed from."""
 _WORSE = 0.02
 """The fall of the MRR that a user should hear of."""
 
@@ -78,8 +80,13 @@ class Updated:
         return str(render("updated-words", self))
 
 
-def check_updatable(config: TrainConfig) -> None:
-    """Refuse a run that cannot be updated."""
+def check_updatable(config: TrainConfig, stopped: str | None) -> None:
+    """Refuse a run that cannot be updated. stopped: why its training ended."""
+    if stopped == UNLEARNED:
+        raise WhereofError(
+            "a run that unlearned facts cannot be updated, because no training gives its rows; "
+            "update the run that it was made from and unlearn again, or train again on all facts"
+        )
     if config.rated:
         raise WhereofError("a rating model cannot be updated; train again on all facts")
     if config.optimizer == "adam" and config.schedule != "constant":
