@@ -217,10 +217,10 @@ class AuditOptions(Settings):
     """What an audit looks at. Values are checked on creation."""
 
     ranking: str = choice(
-        "combined",
+        "loss-without",
         "how to rank suspicious facts",
         "Audit",
-        "combined loss-without self-influence loss score degree",
+        "loss-without combined self-influence loss score degree",
     )
     ranking_method: str | None = choice(
         None,

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from whereof.evaluate.audit import Audit, AuditedGroup
+from whereof.evaluate.options import AuditOptions
 from whereof.explain.explanation import NamedFact
 from whereof.present import html, names
 from whereof.present.names import SPLITS
@@ -115,7 +116,8 @@ def show_audit(out: Console, audit: Audit) -> None:
     else:
         said = "The numbers are estimates, not confirmed by retraining."
     part = audit.held_out is not None and audit.held_out.n_facts < audit.held_out.n_all
-    more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + ["--json"]
+    other = ["--ranking combined"] * (audit.ranking == AuditOptions.ranking)
+    more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + other + ["--json"]
     show(out, "", *audit.notes, effort, said, f"next: {', '.join(more)}")
 
 

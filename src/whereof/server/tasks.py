@@ -189,7 +189,7 @@ class AuditTask(_Task):
 
     kind: Literal["audit"]
     ranking: (
-        Literal["combined", "loss-without", "self-influence", "loss", "score", "degree"] | None
+        Literal["loss-without", "combined", "self-influence", "loss", "score", "degree"] | None
     ) = None
     method: Word | None = None
     split: Literal["test", "valid"] = "test"
