@@ -48,6 +48,8 @@ def test_impact_as_text_and_json(run: str) -> None:
     found, wanted = json.loads(done.stdout), opened.impact(5).to_dict()
     del found["seconds"], wanted["seconds"]
     assert found == wanted
+    joined = json.loads(whereof("impact", run, ",".join(names), "--json").stdout)
+    assert joined["facts"] == wanted["facts"]
     text = whereof("impact", run, "5", "--opposing", "--top", "2").stdout
     counts = f"supports {wanted['n_supported']} and opposes {wanted['n_opposed']} of "
     assert counts in " ".join(text.split())
@@ -76,7 +78,7 @@ def test_impact_is_checked_by_retraining(run: str) -> None:
         (("audit", "--by", "source"), "requires a column of sources: train with --source COLUMN"),
         (("audit", "--limit", "0"), "--limit is 0; give a number from 1 on, or all"),
         (("impact", "9999999"), "no fact has id 9999999"),
-        (("impact", "egypt", "embassy"), "is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
+        (("impact", "egypt", "embassy"), "'egypt embassy' is not a fact; give its id, or SUBJECT,"),
     ],
 )
 def test_bad_input_is_one_line(run: str, arguments: tuple[str, ...], message: str) -> None:

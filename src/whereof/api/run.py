@@ -589,17 +589,18 @@ class Run(ArrayRun):
     ) -> "Impact":
         """Estimate which predictions a training fact holds up.
 
-        `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
-        together. `options` are fields of `whereof.ImpactOptions`, such as predictions, split and
-        method, and of `whereof.EngineOptions`. With `verify`, Whereof also retrains without the
-        fact; the listed predictions then have `before`, `actual` and `claim`.
+        `fact` is the names of the fact, also as one text with commas, or its id. If you give
+        several ids, these facts are removed together. `options` are fields of
+        `whereof.ImpactOptions`, such as predictions, split and method, and of
+        `whereof.EngineOptions`. With `verify`, Whereof also retrains without the fact; the listed
+        predictions then have `before`, `actual` and `claim`.
         """
         from whereof.api.runs import open_cases
         from whereof.explain.impact import find_impact
         from whereof.retrain.verify import verify_impact
 
-        names = all(str(each).replace(",", "").isdecimal() for each in fact)
-        wanted = [*fact] if names else [[*map(str, fact)]]
+        ids = all(str(each).replace(",", "").isdecimal() for each in fact)
+        wanted = [*fact] if ids or len(fact) == 1 else [[*map(str, fact)]]
         given: dict[str, Any] = {**options}
         engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
         claims = self.reliability.of(asked.method)
