@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 0.1
 """How long a server trains to find out how long retraining takes."""
+_REPORTS = (".html", ".htm", ".md")
+"""Endings of reports."""
 
 
 class Run(ArrayRun):
@@ -701,10 +703,11 @@ class Run(ArrayRun):
     ) -> Path:
         """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
 
-        The page needs no other files. If `out` ends in .md, it is Markdown: metrics, evaluations
-        without charts, and commands. `evaluations` adds evaluations to those in the run's folder:
-        results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
-        the number of predictions that the page explains. `force` overwrites a file that exists.
+        The page needs no other files. `out` ends in .html or .htm. If it ends in .md, the page is
+        Markdown: metrics, evaluations without charts, and commands. `evaluations` adds evaluations
+        to those in the run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it.
+        `examples` is the number of predictions that the page explains. `force` overwrites a file
+        that exists.
         """
         from whereof.evaluate.evaluation import Evaluation
         from whereof.present.report import report_markdown, report_page
@@ -713,6 +716,9 @@ class Run(ArrayRun):
             raise WhereofError(f"examples is {examples}; give a number from 0 on")
         read = [Path(each) for each in evaluations if isinstance(each, str | Path)]
         files.check_free(Path(out), force=force, inputs=read)
+        if (ending := Path(out).suffix.lower()) not in _REPORTS:
+            allowed = ", ".join(_REPORTS)
+            raise WhereofError(f"{out}: unknown ending {ending!r}; choose from {allowed}")
         stored = self.evaluations()
         found, notes = [*stored.found], [*stored.notes]
         for note in notes:
@@ -725,7 +731,7 @@ class Run(ArrayRun):
             else:
                 found.append(Evaluation.from_dict(given))
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        if Path(out).suffix == ".md":
+        if ending == ".md":
             files.write_text(Path(out), report_markdown(self.about, found, made), force=force)
             return Path(out)
         if examples and self.trace is None and self.default_method == ExplainOptions.method:
