@@ -221,7 +221,7 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     dataset = build_dataset(options.name or name, tables, entities, relations)
     if options.columns is None and (unread := tables["train"].unread):
         listed = ", ".join(map(repr, unread))
-        note = f"columns not read: {listed}; name one with --weight, --source or --rating to use it"
+        note = f"columns not read: {listed}; name one with --weight, --source, --rating or --time"
         dataset = replace(dataset, notes=(note, *dataset.notes))
     return dataset
 
