@@ -259,6 +259,7 @@ def test_messages_name_options_and_leave_the_user_s_words() -> None:
     expected = said.replace("valid_f", "--valid-f").replace("test_f", "--test-f")
     assert _with_flags(said) == expected
     assert _with_flags("dim is 0; set validate_every.") == "--dim is 0; set --validate-every."
+    assert _with_flags("overwrite it with force=True") == "overwrite it with --force"
     assert _with_flags("adjacent_only is of it") == "--adjacent-only is of it"
     for said in ("say which with {}weight", "name them with {}columns, or say --no-header"):
         assert _with_flags(said.format("")) == said.format("--")

@@ -101,7 +101,8 @@ def _with_flags(message: str) -> str:
     remedy = rf"(?:(?<= which with )|(?<= them with ))({'|'.join(every)})\b"
     # Not in quotes or paths: those are words of the user.
     whole = rf"{first}|{remedy}|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
-    return re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
+    message = re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
+    return re.sub(r"(?<![\w'\"/.-])(force|resume)=True\b", r"--\1", message)
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:
