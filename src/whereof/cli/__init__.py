@@ -6,6 +6,7 @@ import re
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import chain
 
 import click
 
@@ -86,7 +87,9 @@ def _hint(error: click.ClickException) -> str:
     if word in ("csv", "tsv", "jsonl", "parquet") and "--out" in options:
         return f" To write a file, use --out FILE.{word}."
     if {"prediction", "query"} & {*options} and not error.possibilities:
-        return " Names that start with - go after --, at the end."
+        every = (param.opts for command in load_commands().values() for param in command.params)
+        is_option = error.option_name.startswith("--") or error.option_name in chain(*every)
+        return "" if is_option else " Names that start with - go after --, at the end."
     return ""
 
 
