@@ -64,6 +64,7 @@ _OURS: dict[str, dict[str, str]] = {
         "explanation-html": "whereof.present.explanation:explanation_html",
         "explanation-page": "whereof.present.explanation:explanation_page",
         "explanation-plot": "whereof.present.explanation:plot_explanation",
+        "impact-words": "whereof.present.impact:impact_words",
         "retrainings-file": "whereof.present.files:write_retrainings",
         "show": "whereof.present.notebook:show",
         "smallest-html": "whereof.present.smallest:smallest_html",

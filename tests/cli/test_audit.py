@@ -1,12 +1,15 @@
 """`whereof audit` and `whereof impact` as a user types them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from trained import train
 
 import whereof as library
 from cli.helpers import whereof
+from whereof.data.consistency import Consistency, SameEntities
+from whereof.present.audit import audit_tables
 from whereof.units import show
 
 
@@ -40,6 +43,15 @@ def test_audit_as_text_has_every_table(run: str) -> None:
     assert "Suspicious facts" in found._repr_html_()
 
 
+def test_entities_with_the_same_facts_are_shown_by_their_labels(run: str) -> None:
+    same = SameEntities(("w1", "w2"), ("Emma", "Persuasion"), 3)
+    found = replace(
+        library.Run.open(run).audit(limit=1, top=1), consistency=Consistency((), (same,), ())
+    )
+    (table,) = (each for each in audit_tables(found) if each.name == "same")
+    assert table.rows == [("Emma, Persuasion", 3)]
+
+
 def test_impact_as_text_and_json(run: str) -> None:
     opened = library.Run.open(run)
     names = opened.dataset.fact_names(opened.dataset.train[5])
@@ -48,6 +60,10 @@ def test_impact_as_text_and_json(run: str) -> None:
     found, wanted = json.loads(done.stdout), opened.impact(5).to_dict()
     del found["seconds"], wanted["seconds"]
     assert found == wanted
+    joined = json.loads(whereof("impact", run, ",".join(names), "--json").stdout)
+    assert joined["facts"] == wanted["facts"]
+    printed, fact = str(opened.impact(5)), " ".join(names)
+    assert printed.startswith(f"{fact}: The fact supports {wanted['n_supported']} and opposes ")
     text = whereof("impact", run, "5", "--opposing", "--top", "2").stdout
     counts = f"supports {wanted['n_supported']} and opposes {wanted['n_opposed']} of "
     assert counts in " ".join(text.split())
@@ -76,7 +92,7 @@ def test_impact_is_checked_by_retraining(run: str) -> None:
         (("audit", "--by", "source"), "requires a column of sources: train with --source COLUMN"),
         (("audit", "--limit", "0"), "--limit is 0; give a number from 1 on, or all"),
         (("impact", "9999999"), "no fact has id 9999999"),
-        (("impact", "egypt", "embassy"), "is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
+        (("impact", "egypt", "embassy"), "'egypt embassy' is not a fact; give its id, or SUBJECT,"),
     ],
 )
 def test_bad_input_is_one_line(run: str, arguments: tuple[str, ...], message: str) -> None:

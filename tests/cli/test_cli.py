@@ -254,11 +254,20 @@ def test_bad_questions_are_one_clear_line(run: str, tmp_path: Path) -> None:
         assert words in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("option", ["--history", "-o", "--nothing"])
+def test_an_option_of_another_command_is_not_taken_for_a_name(run: str, option: str) -> None:
+    done = whereof("verify", run, "egypt", "embassy", option, "file")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "No such option" in done.stderr
+    assert "Names that start with" not in done.stderr
+
+
 def test_messages_name_options_and_leave_the_user_s_words() -> None:
     said = "valid_fraction 1.5 and test_fraction leave; 'time_budget', a/batch_size, batch_size.tsv"
     expected = said.replace("valid_f", "--valid-f").replace("test_f", "--test-f")
     assert _with_flags(said) == expected
     assert _with_flags("dim is 0; set validate_every.") == "--dim is 0; set --validate-every."
+    assert _with_flags("overwrite it with force=True") == "overwrite it with --force"
     assert _with_flags("adjacent_only is of it") == "--adjacent-only is of it"
     for said in ("say which with {}weight", "name them with {}columns, or say --no-header"):
         assert _with_flags(said.format("")) == said.format("--")

@@ -132,6 +132,15 @@ def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], words: 
     assert not (folder / "bad.html").exists()
 
 
+@pytest.mark.parametrize("name", ["page.pdf", "page"])
+def test_other_endings_are_refused(folder: Path, name: str) -> None:
+    done = whereof("report", "run", "-o", name, cwd=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    ending = Path(name).suffix
+    assert f"{name}: unknown ending {ending!r}; choose from .html, .htm, .md" in done.stderr
+    assert not (folder / name).exists()
+
+
 def test_a_run_without_a_trace_says_why_nothing_is_explained(folder: Path) -> None:
     assert whereof("report", "untraced", "-o", "untraced.html", cwd=folder).returncode == 0
     found = read_page((folder / "untraced.html").read_text())

@@ -45,6 +45,45 @@ def test_the_suspicious_facts_of_an_audit_are_unlearned(folder: Path, ending: st
     assert json.loads(found.stdout)["removed"] == sorted(wanted)
 
 
+@pytest.mark.parametrize("ending", ["tsv", "csv.gz", "jsonl", "parquet"])
+def test_the_facts_of_an_explanation_are_unlearned(folder: Path, ending: str) -> None:
+    file, new = f"why.{ending}", f"without-why-{ending}"
+    asked = ("egypt", "embassy", "usa", "--method", "rollback", "--top", "3", "-o", file)
+    done = whereof("explain", "run", *asked, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = whereof("unlearn", "run", file, "-o", new, "--no-measure", "--json", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    run = library.Run.open(folder / "run")
+    why = run.explain("egypt", "embassy", "usa", method="rollback", top=3)
+    assert json.loads(found.stdout)["removed"] == sorted(fact.fact_id for fact in why.facts)
+
+
+def test_facts_that_are_not_training_facts_are_skipped(folder: Path) -> None:
+    data = library.Run.open(folder / "run").dataset
+    facts = [data.fact_names(data.train[9]), data.fact_names(data.valid[0]), ("x", "y", "z")]
+    (folder / "wrong.tsv").write_text("".join("\t".join(names) + "\n" for names in facts))
+    asked = ("unlearn", "run", "wrong.tsv", "-o", "skipped", "--no-measure")
+    found = json.loads(whereof(*asked, "--json", cwd=folder).stdout)
+    assert found["removed"] == [9]
+    note = "2 of 3 facts of wrong.tsv are not training facts; they were skipped"
+    assert found["notes"] == [note]
+    done = whereof(*asked[:-2], "again", "--no-measure", cwd=folder)
+    assert note in " ".join(done.stdout.split())
+    (folder / "none.tsv").write_text("x\ty\tz\n")
+    done = whereof("unlearn", "run", "none.tsv", cwd=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "none.tsv: none of its facts is a training fact" in done.stderr
+
+
+def test_a_file_of_other_columns_is_one_line_that_says_what_is_wanted(folder: Path) -> None:
+    (folder / "four.tsv").write_text("egypt\tembassy\tusa\t0.5\n")
+    done = whereof("unlearn", "run", "four.tsv", cwd=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "four.tsv:1: 4 columns, expected 2 (subject, object) or 3" in done.stderr
+    assert "name the columns so in the first line" in done.stderr
+    assert "--columns" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("{}\nno", "bad.jsonl: not JSON lines of facts"), ('{"subject": "usa"}', "is not a fact")],
@@ -60,6 +99,8 @@ def test_a_bad_file_of_facts_is_one_line(folder: Path, text: str, message: str) 
     ("arguments", "message"),
     [
         (("run",), "nothing to unlearn; name facts, or give --entity or --source"),
+        (("run", "5", "no file.tsv"), "no such file: no file.tsv; check the path"),
+        (("run", "nofile"), "'nofile' is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
         (("run", "5", "-o", "run"), "run exists; choose another folder with -o"),
         (("run", "--entity", "atlantis"), "unknown entity 'atlantis'"),
         (("run", "5", "--method", "magic"), "unknown method 'magic'; choose from rollback, warm"),

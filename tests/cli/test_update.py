@@ -37,6 +37,18 @@ def test_the_command_makes_a_run(folder: Path) -> None:
     assert whereof("explain", "one", "atlantis", "embassy", "usa", cwd=folder).returncode == 0
 
 
+def test_metrics_of_a_recommender_have_no_note_on_relations(tmp_path: Path) -> None:
+    pairs = [f"u{user}\ti{item}\n" for user in range(9) for item in range(9) if user * item % 4]
+    (tmp_path / "old.tsv").write_text("".join(pairs[:-3]))
+    (tmp_path / "new.tsv").write_text("".join(pairs[-3:]))
+    settings = {"dim": 4, "epochs": 2, "search": False, "test_fraction": 0.2}
+    library.train(tmp_path / "old.tsv", out=tmp_path / "run", **settings)
+    done = whereof("update", "run", "new.tsv", "--epochs", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Metrics, updated" in done.stdout
+    assert "inverse relations" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

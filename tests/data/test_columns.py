@@ -65,7 +65,7 @@ def test_columns_that_a_header_decides_are_noted(write: Write, header: str, role
 
 def test_columns_that_are_not_read_are_named(write: Write) -> None:
     path = write("facts.csv", "head,rel,tail,trust,date\na,b,c,0.5,1999\nc,b,a,2,2001\n")
-    note = "columns not read: 'trust'; name one with --weight, --source or --rating to use it"
+    note = "columns not read: 'trust'; name one with --weight, --source, --rating or --time"
     assert read_dataset(path).notes[1:] == (note,)
     assert len(read_dataset(path, weight="trust").notes) == 1
     assert read_dataset(path, columns="1,2,3").notes == ()
@@ -157,7 +157,22 @@ BAD = {
         {"columns": "a,b", "header": False},
         "'a' names a column, and there is no header",
     ),
-    "one for two": ("a,b,c\n", {"columns": "1,1"}, "one column is used twice"),
+    "one for two": (
+        "a,b,c\n",
+        {"columns": "1,1"},
+        ":1: column 1 is used as subject and as object; choose different columns",
+    ),
+    "a rating as a weight": (
+        "user,item,stars,ts\na,x,4,1\n",
+        {"weight": "stars"},
+        ":1: column 'stars' is used as rating and as weight; choose the columns of a fact, and "
+        "name them with columns, such as user,item",
+    ),
+    "a weight as a source": (
+        "user,item,w\na,x,4\n",
+        {"weight": "w", "source": "w"},
+        ":1: column 'w' is used as source and as weight; choose different columns",
+    ),
     "rated triple": ("a,b,c,4\n", {"columns": "1,2,3", "rating": "4"}, "ratings require 2 columns"),
     "rating after a triple": ("a,b,c,4\n", {"rating": "4"}, "ratings require 2 columns, user and"),
     "name of a rating": (

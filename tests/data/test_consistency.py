@@ -34,7 +34,7 @@ def test_entities_with_the_same_facts() -> None:
     same = [(name, relation, "e1") for name in ("x", "y") for relation in ("a", "b")]
     same += [("e2", "a", name) for name in ("x", "y")]
     (group,) = check(chain("one") + same).same_entities
-    assert (group.entities, group.n_facts) == (("x", "y"), 3)
+    assert (group.entities, group.labels, group.n_facts) == (("x", "y"), ("x", "y"), 3)
     assert not check([*chain("one"), *same, ("x", "b", "e5")]).same_entities
 
 

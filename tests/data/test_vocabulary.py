@@ -39,6 +39,17 @@ def test_found_by_name_label_and_either_in_any_case(text: str) -> None:
     assert NATIONS.find(text) == 2
 
 
+def test_a_name_in_the_other_place_is_told_from_an_unknown_one() -> None:
+    vocabulary = Vocabulary(("u1", "u2", "scifi1"))
+    message = failure(vocabulary, "SciFi1", range(2))
+    assert message == (
+        "'SciFi1' is an object (such as an item); give a subject (such as a user), for example 'u1'"
+    )
+    message = failure(vocabulary, "u2", range(2, 3))
+    assert message.startswith("'u2' is a subject (such as a user); give an object")
+    assert message.endswith("for example 'scifi1'")
+
+
 def test_a_name_goes_before_the_same_label() -> None:
     assert Vocabulary(("a", "b"), {"a": "b"}).find("b") == 1
 
@@ -69,7 +80,7 @@ def test_same_name_in_two_ranges() -> None:
     assert vocabulary.find("Heat") == 2
     assert (vocabulary.label(0), vocabulary.label(2)) == ("1", "Heat")
     assert "subject or the object" in failure(vocabulary, "1")
-    assert failure(vocabulary, "3", range(2)).startswith("unknown entity '3'")
+    assert failure(vocabulary, "3", range(2)).startswith("'3' is an object")
 
 
 def test_unknown_offers_the_nearest() -> None:

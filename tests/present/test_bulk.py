@@ -155,7 +155,7 @@ def test_other_work_does_not_go_on(
     out, asked = tmp_path / "e.jsonl", {"limit": 9, "top": 2}
     with pytest.raises(Interrupted):
         run.explain_file("true", out, events=Recorded(3), **asked)
-    with pytest.raises(whereof.WhereofError, match=f"has another {what}.*--force"):
+    with pytest.raises(whereof.WhereofError, match=f"has another {what}.*force=True"):
         run.explain_file("true", out, **asked | change)
     run.explain_file("true", out, force=True, **asked | change)
     run.explain_file("true", tmp_path / "f.jsonl", **asked | change)
@@ -186,7 +186,9 @@ def test_another_device_does_not_go_on(run: whereof.Run, tmp_path: Path) -> None
 
 def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
-    with pytest.raises(whereof.WhereofError, match=r"no unfinished work for .*leave out --resume"):
+    with pytest.raises(
+        whereof.WhereofError, match=r"no unfinished work for .*leave out resume=True"
+    ):
         run.explain_file("true", out, resume=True)
     with pytest.raises(whereof.WhereofError, match="choose one of them"):
         run.explain_file("true", out, resume=True, force=True)
@@ -198,7 +200,7 @@ def test_resume_never_begins(run: whereof.Run, tmp_path: Path) -> None:
 def test_overwriting_goes_on_too(run: whereof.Run, tmp_path: Path) -> None:
     out = tmp_path / "e.jsonl"
     out.write_text("mine")
-    with pytest.raises(whereof.WhereofError, match=r"exists.*--force"):
+    with pytest.raises(whereof.WhereofError, match=r"exists.*with force=True"):
         run.explain_file("true", out, limit=5)
     with pytest.raises(Interrupted):
         run.explain_file("true", out, limit=5, force=True, events=Recorded(3))

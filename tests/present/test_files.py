@@ -147,7 +147,7 @@ def test_an_unknown_ending_is_refused(run: whereof.Run, queries: Path, name: str
 def test_a_file_that_exists_is_overwritten_only_by_force(run: whereof.Run, queries: Path) -> None:
     out = queries.with_name("a.tsv")
     out.write_text("mine")
-    with pytest.raises(whereof.WhereofError, match=r"exists.*--force"):
+    with pytest.raises(whereof.WhereofError, match=r"exists.*with force=True"):
         run.predict_file(queries, out)
     assert out.read_text() == "mine"
     run.predict_file(queries, out, force=True)

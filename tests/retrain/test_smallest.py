@@ -56,6 +56,19 @@ def test_the_set_changes_the_answer_and_no_fact_can_be_left_out(
     assert found.predicted.probability == pytest.approx(predicted.probability)
 
 
+@pytest.mark.parametrize("query", [("india", "intergovorgs"), ("ussr", "relngo")], ids="-".join)
+def test_the_new_top_answer_is_among_the_top_answers(
+    run: whereof.Run, query: tuple[str, str]
+) -> None:
+    found = run.smallest(*query, None, budget=12)
+    assert found.found
+    assert found.n_retrainings <= 12
+    (top,) = (each for each in found.top_answers if each.entity == found.actual.top_answer)
+    assert top.rank_actual == 1
+    after = stands_without(run, found.removed, (*query, top.entity))
+    assert top.actual == pytest.approx(after["probability"], rel=1e-5)
+
+
 def test_asking_again_retrains_nothing_and_says_the_same(run: whereof.Run) -> None:
     first = run.smallest("egypt", "embassy", None, budget=30).to_dict()
     events = Recorded()

@@ -145,6 +145,8 @@ def test_ratings(tmp_path: Path) -> None:
     assert found.distance is not None
     assert found.distance.before.mrr is None
     assert whereof.Run.open(tmp_path / "new").dataset.ratings is not None
+    run.explain("u0", "m1", method="rollback", top=1).to_file(tmp_path / "why.tsv")
+    assert run.unlearn(tmp_path / "why.tsv", out=tmp_path / "other", measure=False).n_removed == 1
 
 
 def test_relation_rows_are_those_that_are_left(run: whereof.Run) -> None:

@@ -14,9 +14,11 @@ from whereof.retrain.options import UnlearnOptions, UpdateOptions
 from whereof.run.writer import RunWriter
 from whereof.training.config import MachineOptions
 from whereof.training.results import Parameters
+from whereof.units import count
 
 if TYPE_CHECKING:
     from whereof.data.remove import Reduced
+    from whereof.predict.scored import Trained
     from whereof.retrain.engine import Recipe
     from whereof.retrain.unlearn import Unlearned, Unlearning
     from whereof.retrain.update import FromScratch, Updated
@@ -80,7 +82,7 @@ def unlearn(
 
     _check_ours(run, "unlearn")
     trained, recipe = run._trained, run._recipe
-    named = None if facts is None else _with_files_read(facts)
+    named, notes = _with_files_read(trained, facts)
     removed = unlearning.find_removed(trained, named, options)
     path = free_path(f"{run.dataset.name}-{run.config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
@@ -102,20 +104,54 @@ def unlearn(
         seconds=took,
         retraining_seconds=retraining,
         distance=distance,
+        notes=tuple(notes),
     )
 
 
-def _with_files_read(facts: Any) -> list[Any]:
-    """Facts by id or names; files are replaced by the names of their facts."""
-    from whereof.data.read import read_fact_names
+def _with_files_read(trained: "Trained", facts: Any) -> tuple[list[Any], list[str]]:
+    """Facts by id or names, with those of files, and notes on what files have besides."""
+    from whereof.data.read import is_file_name
+    from whereof.explain.facts import find_facts
 
-    found = list[Any]()
-    for each in facts if isinstance(facts, list | tuple) else [facts]:
+    found, notes = list[Any](), list[str]()
+    given = facts if isinstance(facts, list | tuple) else [facts]
+    for each in given if facts is not None else []:
         # Unlike Path.is_file, os.path.isfile does not raise an error for names that are too long.
         is_path = isinstance(each, str | Path) and not str(each).isdecimal()
-        is_file = is_path and os.path.isfile(each)  # noqa: PTH113
-        found += read_fact_names(Path(each)) if is_file else [each]
-    return found
+        if is_path and os.path.isfile(each):  # noqa: PTH113
+            ids, n_rows = _read_listed(trained, Path(each))
+            found += ids
+            if others := n_rows - len(ids):
+                said = "are not training facts; they were skipped"
+                said = "is not a training fact; it was skipped" if others == 1 else said
+                notes.append(f"{others:,} of {count(n_rows, 'fact')} of {each} {said}")
+            continue
+        try:
+            find_facts(trained, [each])
+        except WhereofError:
+            if is_path and is_file_name(str(each)):
+                raise WhereofError(f"no such file: {each}; check the path") from None
+            raise
+        found.append(each)
+    return found, notes
+
+
+def _read_listed(trained: "Trained", path: Path) -> tuple[list[int], int]:
+    """The ids of the training facts of a file, and the number of its facts."""
+    from whereof.data.read import read_fact_names
+    from whereof.explain.facts import find_listed
+
+    rows = read_fact_names(path, two_way=trained.dataset.two_way)
+    try:
+        ids = find_listed(trained, rows)
+    except WhereofError as error:
+        raise WhereofError(f"{path}: {error}") from None
+    if not ids:
+        raise WhereofError(
+            f"{path}: none of its facts is a training fact, so there is nothing to remove; give a "
+            "file with facts of the training data"
+        )
+    return ids, len(rows)
 
 
 def _check_ours(run: Run, task: str) -> None:

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 0.1
 """How long a server trains to find out how long retraining takes."""
+_REPORTS = (".html", ".htm", ".md")
+"""Endings of reports."""
 
 
 class Run(ArrayRun):
@@ -589,17 +591,18 @@ class Run(ArrayRun):
     ) -> "Impact":
         """Estimate which predictions a training fact holds up.
 
-        `fact` is the names of the fact, or its id. If you give several ids, these facts are removed
-        together. `options` are fields of `whereof.ImpactOptions`, such as predictions, split and
-        method, and of `whereof.EngineOptions`. With `verify`, Whereof also retrains without the
-        fact; the listed predictions then have `before`, `actual` and `claim`.
+        `fact` is the names of the fact, also as one text with commas, or its id. If you give
+        several ids, these facts are removed together. `options` are fields of
+        `whereof.ImpactOptions`, such as predictions, split and method, and of
+        `whereof.EngineOptions`. With `verify`, Whereof also retrains without the fact; the listed
+        predictions then have `before`, `actual` and `claim`.
         """
         from whereof.api.runs import open_cases
         from whereof.explain.impact import find_impact
         from whereof.retrain.verify import verify_impact
 
-        names = all(str(each).replace(",", "").isdecimal() for each in fact)
-        wanted = [*fact] if names else [[*map(str, fact)]]
+        ids = all(str(each).replace(",", "").isdecimal() for each in fact)
+        wanted = [*fact] if ids or len(fact) == 1 else [[*map(str, fact)]]
         given: dict[str, Any] = {**options}
         engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
         claims = self.reliability.of(asked.method)
@@ -700,10 +703,11 @@ class Run(ArrayRun):
     ) -> Path:
         """Write one HTML page about the run: data, settings, metrics, evaluations, examples.
 
-        The page needs no other files. If `out` ends in .md, it is Markdown: metrics, evaluations
-        without charts, and commands. `evaluations` adds evaluations to those in the run's folder:
-        results of `evaluate`, their `to_dict()`, or JSON files of it. `examples` is
-        the number of predictions that the page explains. `force` overwrites a file that exists.
+        The page needs no other files. `out` ends in .html or .htm. If it ends in .md, the page is
+        Markdown: metrics, evaluations without charts, and commands. `evaluations` adds evaluations
+        to those in the run's folder: results of `evaluate`, their `to_dict()`, or JSON files of it.
+        `examples` is the number of predictions that the page explains. `force` overwrites a file
+        that exists.
         """
         from whereof.evaluate.evaluation import Evaluation
         from whereof.present.report import report_markdown, report_page
@@ -712,6 +716,9 @@ class Run(ArrayRun):
             raise WhereofError(f"examples is {examples}; give a number from 0 on")
         read = [Path(each) for each in evaluations if isinstance(each, str | Path)]
         files.check_free(Path(out), force=force, inputs=read)
+        if (ending := Path(out).suffix.lower()) not in _REPORTS:
+            allowed = ", ".join(_REPORTS)
+            raise WhereofError(f"{out}: unknown ending {ending!r}; choose from {allowed}")
         stored = self.evaluations()
         found, notes = [*stored.found], [*stored.notes]
         for note in notes:
@@ -724,7 +731,7 @@ class Run(ArrayRun):
             else:
                 found.append(Evaluation.from_dict(given))
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        if Path(out).suffix == ".md":
+        if ending == ".md":
             files.write_text(Path(out), report_markdown(self.about, found, made), force=force)
             return Path(out)
         if examples and self.trace is None and self.default_method == ExplainOptions.method:

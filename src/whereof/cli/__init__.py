@@ -6,6 +6,7 @@ import re
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import chain
 
 import click
 
@@ -86,7 +87,9 @@ def _hint(error: click.ClickException) -> str:
     if word in ("csv", "tsv", "jsonl", "parquet") and "--out" in options:
         return f" To write a file, use --out FILE.{word}."
     if {"prediction", "query"} & {*options} and not error.possibilities:
-        return " Names that start with - go after --, at the end."
+        every = (param.opts for command in load_commands().values() for param in command.params)
+        is_option = error.option_name.startswith("--") or error.option_name in chain(*every)
+        return "" if is_option else " Names that start with - go after --, at the end."
     return ""
 
 
@@ -101,7 +104,8 @@ def _with_flags(message: str) -> str:
     remedy = rf"(?:(?<= which with )|(?<= them with ))({'|'.join(every)})\b"
     # Not in quotes or paths: those are words of the user.
     whole = rf"{first}|{remedy}|(?<![\w'\"/.-])({names})(?![\w'\"/-]|\.\w)"
-    return re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
+    message = re.sub(whole, lambda found: "--" + found[0].replace("_", "-"), message)
+    return re.sub(r"(?<![\w'\"/.-])(force|resume)=True\b", r"--\1", message)
 
 
 def _fail(message: str, code: int = _BAD_INPUT) -> None:

@@ -20,8 +20,8 @@ def command(
 ) -> _options.Result:
     """Show which predictions a training fact holds up.
 
-    FACT is SUBJECT RELATION OBJECT, or the id of the fact. Two-way runs have no RELATION. To remove
-    several facts together, give their ids, separated by commas.
+    FACT is SUBJECT RELATION OBJECT, also with commas between them, or the id of the fact. Two-way
+    runs have no RELATION. To remove several facts together, give their ids, separated by commas.
 
     Whereof looks at the top new answers to the test queries and to those that the fact itself
     answers, or at the predictions that --predictions names. It estimates each prediction without

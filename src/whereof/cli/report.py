@@ -13,7 +13,11 @@ from whereof.cli import _options
 @_options.command("report", progress=True)
 @_options.run_argument
 @_options.file_option(
-    "-o", "--out", default="report.html", show_default=True, help="The page to write."
+    "-o",
+    "--out",
+    default="report.html",
+    show_default=True,
+    help="The page to write (.html, .htm, .md).",
 )
 @_options.file_option(
     "--evaluation",

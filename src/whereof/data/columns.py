@@ -139,8 +139,7 @@ def choose_layout(
         others["rating"] = None
     places = dict(zip(PLACES[len(columns)], columns, strict=True))
     places |= {role: at for role, at in others.items() if at is not None}
-    if len({*places.values()}) < len(places):
-        raise WhereofError(f"{where}: one column is used twice; choose different columns")
+    _check_different(places, row, wanted)
     rest = (at for at in range(len(cells)) if at not in places.values() and row.roles[at] != "time")
     return ColumnLayout(
         places,
@@ -148,6 +147,24 @@ def choose_layout(
         header=row.header and not named,
         unread=tuple(row.cells[at] for at in rest) if row.header else (),
     )
+
+
+def _check_different(
+    places: Mapping[str, int], row: "_FirstRow", wanted: Mapping[str, str | None]
+) -> None:
+    """Raise an error if one column has two roles; wanted: the columns that options name."""
+    roles: dict[int, list[str]] = {}
+    for role, at in places.items():
+        roles.setdefault(at, []).append(role)
+    for at, found in roles.items():
+        if len(found) == 1:
+            continue
+        column, remedy = repr(row.cells[at]) if row.header else at + 1, "choose different columns"
+        if any(wanted.get(role, role) is None for role in found):  # read by its name
+            ends = ",".join(row.cells[places[end]] for end in PLACES[2])
+            remedy = f"choose the columns of a fact, and name them with columns, such as {ends}"
+        used = " and as ".join(found)
+        raise WhereofError(f"{row.where}: column {column} is used as {used}; {remedy}")
 
 
 def find_column(text: str, cells: Sequence[str], where: str, *, header: bool) -> int:

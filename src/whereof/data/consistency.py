@@ -41,6 +41,8 @@ class SameEntities:
     """Entities with exactly the same facts: perhaps one thing under several names."""
 
     entities: tuple[str, ...]
+    """Their names."""
+    labels: tuple[str, ...]
     n_facts: int
     """Number of facts of each."""
 
@@ -123,8 +125,10 @@ def _same_entities(data: Dataset) -> Iterator[SameEntities]:
     cuts = np.flatnonzero(marks[order][1:] != marks[order][:-1]) + 1
     for group in np.split(order, cuts):
         if len(group) > 1:
-            names = tuple(data.entities.name(i) for i in group)
-            yield SameEntities(names, int(degrees[group[0]]))
+            names, labels = (
+                tuple(word(i) for i in group) for word in (data.entities.name, data.entities.label)
+            )
+            yield SameEntities(names, labels, int(degrees[group[0]]))
 
 
 def _mix(codes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -1,7 +1,8 @@
 """Read Parquet files, frames of pandas, polars and Arrow, and dicts of columns."""
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +18,37 @@ from whereof.settings import shown
 
 def read_parquet(path: Path, options: ReadOptions) -> FactTable:
     """The facts of a Parquet file."""
+    with _open_parquet(path) as source:
+        names = source.schema_arrow.names
+        layout = columns.choose_layout(names, str(path), options, named=True)
+        used = [*layout.places.values()]
+        # Parquet finds columns by name, and reads a dot in a name as a nested field.
+        clear = len({name.partition(".")[0] for name in names}) == len(names)
+        table = source.read([names[at] for at in used]) if clear else source.read().select(used)
+    return _fact_table(
+        dict(zip(layout.places, table.columns, strict=True)), layout, f"{path}: row "
+    )
+
+
+def parquet_names(path: Path) -> list[str]:
+    """The names of the columns of a Parquet file."""
+    with _open_parquet(path) as source:
+        return [*source.schema_arrow.names]
+
+
+@contextmanager
+def _open_parquet(path: Path) -> Iterator[Any]:
+    """Open a Parquet file for reading; errors become one-line messages."""
     from pyarrow import parquet
 
     with open_bytes(path) as file:
         # Parquet needs random access.
         direct = file.seekable() and not isinstance(file, gzip.GzipFile)
         try:
-            source = parquet.ParquetFile(file if direct else pa.BufferReader(file.read()))
-            names = source.schema_arrow.names
-            layout = columns.choose_layout(names, str(path), options, named=True)
-            used = [*layout.places.values()]
-            # Parquet finds columns by name, and reads a dot in a name as a nested field.
-            clear = len({name.partition(".")[0] for name in names}) == len(names)
-            table = source.read([names[at] for at in used]) if clear else source.read().select(used)
+            yield parquet.ParquetFile(file if direct else pa.BufferReader(file.read()))
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
             raise WhereofError(f"{path}: cannot be read as Parquet: {reason}") from None
-    return _fact_table(
-        dict(zip(layout.places, table.columns, strict=True)), layout, f"{path}: row "
-    )
 
 
 def read_frame(

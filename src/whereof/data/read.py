@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from whereof.data.build import build_dataset, hold_out, split_by_time
 from whereof.data.catalogue import CATALOGUE, find_folder
-from whereof.data.columns import FactTable, find_column
+from whereof.data.columns import EXPECTED, FactTable, choose_layout, find_column
 from whereof.data.dataset import PLACES, SPLITS, Dataset, ratings_as_objects
-from whereof.data.frames import cells_of, column_at, column_names, read_parquet
+from whereof.data.frames import cells_of, column_at, column_names, parquet_names, read_parquet
 from whereof.data.graphs import read_object
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.pykeen import is_pykeen, pykeen_columns
@@ -123,18 +123,51 @@ def read_new_facts(source: Any, options: Mapping[str, Any]) -> FactTable:
     return read_facts(path, chosen, "train")
 
 
-def read_fact_names(path: Path) -> list[tuple[str, ...]]:
-    """The names of each fact of a file, in a format of data or in JSON lines."""
+def is_file_name(text: str) -> bool:
+    """Whether a text ends like the name of a file of facts, such as .tsv or .csv.gz."""
+    return text.removesuffix(".gz").endswith((".jsonl", *filter(None, _FORMATS)))
+
+
+def read_fact_names(path: Path, *, two_way: bool = False) -> list[tuple[str, ...]]:
+    """The names of each fact of a file, in a format of data or in JSON lines.
+
+    Other columns, such as weights, are not read. Facts of two-way data have no relation.
+    """
     if ".jsonl" not in path.suffixes:
-        columns = read_new_facts(path, {}).fact_columns
+        columns = read_facts(path, _names_only(path, two_way=two_way), "train").fact_columns
         return [*zip(*(column.to_pylist() for column in columns), strict=True)]
     try:
         with open_bytes(path) as file:
-            rows = [json.loads(line) for line in file if line.strip()]
+            documents = [json.loads(line) for line in file if line.strip()]
+        # An explanation is a document with facts; a fact of an audit is a document of its own.
+        rows = (row for each in documents for row in each.get("facts", [each]))
         names = ([row.get(place) for place in PLACES[3]] for row in rows)
         return [tuple(str(name) for name in each if name is not None) for each in names]
     except (ValueError, AttributeError, RecursionError) as error:
         raise WhereofError(f"{path}: not JSON lines of facts: {error}") from error
+
+
+def _names_only(path: Path, *, two_way: bool) -> ReadOptions:
+    """Options that read nothing but the names of the facts of a file."""
+    named = (form := _FORMATS[_extension(path.name)]) == "parquet"
+    if form not in ("tsv", "csv", "parquet"):
+        return ReadOptions()
+    if named:
+        cells, where = parquet_names(path), str(path)
+    elif (row := next(read_rows(path), None)) is not None:
+        cells, where = row.cells, f"{path}:{row.line}"
+    else:
+        return ReadOptions()  # reading says that the file is empty
+    try:
+        layout = choose_layout(cells, where, ReadOptions(), named=named)
+    except WhereofError:
+        raise WhereofError(
+            f"{where}: {count(len(cells), 'column')}, expected {EXPECTED}, separated by TAB, or by "
+            "comma in .csv files; drop the others, or name the columns so in the first line"
+        ) from None
+    places = PLACES[2] if two_way and layout.read_as else PLACES[3]
+    used = [str(layout.places[place] + 1) for place in places if place in layout.places]
+    return ReadOptions(columns=",".join(used), header=None if named else layout.header)
 
 
 def _as_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +223,7 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
     dataset = build_dataset(options.name or name, tables, entities, relations)
     if options.columns is None and (unread := tables["train"].unread):
         listed = ", ".join(map(repr, unread))
-        note = f"columns not read: {listed}; name one with --weight, --source or --rating to use it"
+        note = f"columns not read: {listed}; name one with --weight, --source, --rating or --time"
         dataset = replace(dataset, notes=(note, *dataset.notes))
     return dataset
 

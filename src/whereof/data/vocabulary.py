@@ -102,6 +102,11 @@ class Vocabulary:
         return _index((fold(text), i) for text, ids in exact for i in ids)
 
     def _unknown(self, text: str, among: range | None) -> WhereofError:
+        if among and (elsewhere := self.matches(text)):
+            kinds = ["an object (such as an item)", "a subject (such as a user)"]
+            there, here = kinds if elsewhere[0] >= among.stop else reversed(kinds)
+            example = repr(self.label(among[0]))
+            return WhereofError(f"{text!r} is {there}; give {here}, for example {example}")
         ids = among if among is not None else range(len(self))
         texts = dict.fromkeys(chain(map(self.label, ids), map(self.name, ids)))
         near = nearest(text, texts)

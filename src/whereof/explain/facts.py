@@ -1,6 +1,7 @@
 """Find training facts by id or names."""
 
 import csv
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -27,6 +28,19 @@ def find_facts(trained: Trained, wanted: Any) -> FactIds:
     return np.array(list(dict.fromkeys(found)), np.int64)
 
 
+def find_listed(trained: Trained, rows: Iterable[Sequence[str]]) -> list[int]:
+    """The training facts among rows of names; rows that are none are left out."""
+    found, columns = list[int](), _columns(trained)
+    for names in rows:
+        ids, best = _look_up(trained, columns, _ways(trained, names))
+        found += ids
+        if not ids:
+            for (words, among), name in zip(_places(trained, columns), best, strict=True):
+                if words.matches(name, among):
+                    words.find(name, among)  # raises an error if the name is ambiguous
+    return found
+
+
 def _split_ids(wanted: Any) -> list[Any]:
     """Split a text of several ids, separated by commas or spaces."""
     texts: list[Any] = []
@@ -48,30 +62,58 @@ def _find_fact(trained: Trained, text: Any) -> int:
         if int(text) >= data.n_facts:
             raise WhereofError(f"no fact has id {text}; ids go from 0 to {data.n_facts - 1}")
         return int(text)
-    columns = [SUBJECT, OBJECT] if data.two_way else [SUBJECT, RELATION, OBJECT]
-    ways = _split_names(text, len(columns))
-    if not ways:
-        shape = "SUBJECT,OBJECT" if data.two_way else "SUBJECT,RELATION,OBJECT"
-        raise WhereofError(f"{text!r} is not a fact; give its id, or {shape}")
-    places = {SUBJECT: data.subjects, RELATION: None, OBJECT: data.objects}
-    words = {SUBJECT: data.entities, RELATION: data.relations, OBJECT: data.entities}
-    found, best = set[int](), (-1, ways[0])
-    for names in ways:
-        pairs = zip(columns, names, strict=True)
-        matches = [words[column].matches(name, places[column]) for column, name in pairs]
-        best = max(best, (sum(map(bool, matches)), names), key=lambda way: way[0])
-        if all(len(ids) == 1 for ids in matches):
-            near = trained.adjacency.facts_of_entity(matches[0][0])
-            same = (data.train[near][:, columns] == np.array(matches).T).all(axis=1)
-            found.update(near[same].tolist()[:1])
+    columns, ways = _columns(trained), _ways(trained, text)
+    found, best = _look_up(trained, columns, ways)
     if len(found) > 1:
         ids = ", ".join(map(str, sorted(found)))
         raise WhereofError(f"{text!r} matches several facts: {ids}; give the id of one")
     if found:
         return found.pop()
-    for column, name in zip(columns, best[1], strict=True):
-        words[column].find(name, places[column])  # raises the error of an unknown name
-    raise WhereofError(f"{' '.join(best[1])} is not a training fact")
+    for (words, among), name in zip(_places(trained, columns), best, strict=True):
+        words.find(name, among)  # raises the error of an unknown name
+    raise WhereofError(f"{' '.join(best)} is not a training fact")
+
+
+def _columns(trained: Trained) -> list[int]:
+    """The columns of a fact that a user names."""
+    return [SUBJECT, OBJECT] if trained.dataset.two_way else [SUBJECT, RELATION, OBJECT]
+
+
+def _ways(trained: Trained, text: Any) -> list[list[str]]:
+    """All ways to read a text as the names of a fact; an error if there is none."""
+    if ways := _split_names(text, len(_columns(trained))):
+        return ways
+    shape = "SUBJECT,OBJECT" if trained.dataset.two_way else "SUBJECT,RELATION,OBJECT"
+    typed = " ".join(map(str, text)) if isinstance(text, list | tuple) else text
+    raise WhereofError(f"{typed!r} is not a fact; give its id, or {shape}")
+
+
+def _places(trained: Trained, columns: Sequence[int]) -> list[tuple[Vocabulary, range | None]]:
+    """The vocabulary of each column, and which of its names may stand there."""
+    data = trained.dataset
+    places: dict[int, tuple[Vocabulary, range | None]] = {
+        SUBJECT: (data.entities, data.subjects),
+        RELATION: (data.relations, None),
+        OBJECT: (data.entities, data.objects),
+    }
+    return [places[column] for column in columns]
+
+
+def _look_up(
+    trained: Trained, columns: Sequence[int], ways: Sequence[Sequence[str]]
+) -> tuple[set[int], Sequence[str]]:
+    """The facts with the names of any way to read them, and the way with most known names."""
+    data, found, best = trained.dataset, set[int](), (-1, ways[0])
+    places = _places(trained, columns)
+    for names in ways:
+        pairs = zip(places, names, strict=True)
+        matches = [words.matches(name, among) for (words, among), name in pairs]
+        best = max(best, (sum(map(bool, matches)), names), key=lambda way: way[0])
+        if all(len(ids) == 1 for ids in matches):
+            near = trained.adjacency.facts_of_entity(matches[0][0])
+            same = (data.train[near][:, columns] == np.array(matches).T).all(axis=1)
+            found.update(near[same].tolist()[:1])
+    return found, best[1]
 
 
 def _split_names(text: Any, size: int) -> list[list[str]]:

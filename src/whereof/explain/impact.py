@@ -20,6 +20,7 @@ from whereof.explain.options import ImpactOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standing, Standings, Trained, name_standings
+from whereof.registry import render
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 
@@ -71,6 +72,10 @@ class Impact:
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof impact --json` prints."""
         return dict(as_plain(self))
+
+    def __str__(self) -> str:
+        """The facts, and what they do to predictions, in words."""
+        return str(render("impact-words", self))
 
 
 def find_impact(

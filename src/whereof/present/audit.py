@@ -228,7 +228,7 @@ def _consistency(audit: Audit) -> Iterator[Table]:
         "same",
         "Entities with the same facts",
         [Column("entities", "entities"), Column("n_facts", "facts of each", "count")],
-        [(", ".join(it.entities), it.n_facts) for it in found.same_entities],
+        [(", ".join(it.labels), it.n_facts) for it in found.same_entities],
     )
     facts = {fact.fact_id: fact for fact in audit.conflicting}
     listed = [it for it in found.contradictions if facts.keys() >= {*it.fact_ids}]

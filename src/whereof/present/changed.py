@@ -27,7 +27,9 @@ def show_updated(out: Console, updated: Updated) -> None:
         every["from scratch"] = updated.scratch.metrics
     for title, metrics in every.items():
         if any(metrics.values()):
-            table: Table = metrics_table(metrics, two_way=False)
+            # Only two-way data has NDCG.
+            two_way = any("ndcg@10" in (values or {}) for values in metrics.values())
+            table: Table = metrics_table(metrics, two_way=two_way)
             show(out, heading(f"Metrics, {title}"), replace(table, title=""))
     show(out, "", f"run: {updated.run}")
 

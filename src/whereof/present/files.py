@@ -260,7 +260,7 @@ class Unfinished:
                 others = [name for name in header if found.get(name) != header[name]]
                 raise WhereofError(
                     f"unfinished work for {out} has another {' and '.join(others)}: "
-                    "finish it as it was begun, choose another file, or start again with --force"
+                    "finish it as it was begun, choose another file, or start again with force=True"
                 )
             end, self.n_done = end + len(line), self.n_done + 1
         self._file.truncate(end)
@@ -286,7 +286,7 @@ def open_unfinished(
     if not there or force:
         check_free(out, force=force)
     if resume and not there:
-        raise WhereofError(f"no unfinished work for {out}; leave out --resume to begin it")
+        raise WhereofError(f"no unfinished work for {out}; leave out resume=True to begin it")
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         busy = f"{out} is being written by another process; wait, or choose another file"
@@ -362,7 +362,7 @@ def write_explanations(
     to continue.
     """
     if force and resume:
-        raise WhereofError("--resume continues and --force starts again; choose one of them")
+        raise WhereofError("resume=True continues and force=True starts again; choose one of them")
     start = time.perf_counter()
     find_ending(out, _EXPLANATIONS.others)
     explain(())  # raises errors before anything is written

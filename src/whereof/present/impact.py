@@ -14,8 +14,18 @@ from whereof.present.terminal import heading, on_one_line, show
 from whereof.table import Column, Table
 from whereof.units import count, seconds
 
+_SHOWN = 3
+"""The most facts to name."""
+
 
 def impact_words(impact: Impact) -> str:
+    """The facts, how many predictions they support and oppose, and what retraining showed."""
+    facts = "; ".join(names.fact_text(fact) for fact in impact.facts[:_SHOWN])
+    facts += f"; and {len(impact.facts) - _SHOWN} more" * (len(impact.facts) > _SHOWN)
+    return " ".join(filter(None, [f"{facts}:", _counts(impact), claims_words(impact)]))
+
+
+def _counts(impact: Impact) -> str:
     """How many predictions the facts support and oppose, and how many top answers change."""
     noun = names.noun_of(impact.facts)
     fact = f"The {noun} supports" if len(impact.facts) == 1 else f"The {noun}s together support"
@@ -89,9 +99,9 @@ def _actual_columns(
 
 def show_impact(out: Console, impact: Impact) -> None:
     """Print the impact."""
-    for fact in impact.facts[:3]:
+    for fact in impact.facts[:_SHOWN]:
         show(out, Text(on_one_line(f"{fact.fact_id}  {names.fact_text(fact)}"), style="bold"))
-    show(out, impact_words(impact), *filter(None, [claims_words(impact)]))
+    show(out, _counts(impact), *filter(None, [claims_words(impact)]))
     if impact.predictions:
         table = impact_table(impact)
         show(out, heading(table.title), replace(table, title=""))

@@ -38,8 +38,8 @@ from whereof.retrain.retrainer import Case
 from whereof.retrain.verify import TopAnswer, find_top_answers
 from whereof.types import OBJECT, SUBJECT, Numbers
 
-_RIVALS = 5
-"""Number of other answers whose margins are followed."""
+_RIVALS, _FOLLOWED = 5, 20
+"""Numbers of other answers: those whose margins are followed, and those that are scored."""
 _SINGLES = 3
 """One in this many retrainings of the budget is for single facts, before larger sets."""
 _BATCH = 8
@@ -126,8 +126,8 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     fact_ids = sorted(removed, key=lambda fact: -search.strength(fact))
     predicted, notes = _predict(scored, method, fact_ids)
     before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
-    after = search.after_all(removed)
-    counts = case.retrainer.counts
+    limit_reached, counts = search.limit_reached, case.retrainer.counts
+    top_answers = find_top_answers(case.trained, *search.stand_with_top(removed))
     same = stand_alike(case.stand(search.predictions), search.control_all)
     return Smallest(
         prediction=name_prediction(scored),
@@ -136,9 +136,9 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
         before=before,
         predicted=predicted,
         actual=actual,
-        top_answers=find_top_answers(case.trained, search.answers, search.control_all, after),
+        top_answers=top_answers,
         minimal=search.best is not None and search.is_minimal,
-        limit_reached=search.limit_reached,
+        limit_reached=limit_reached,
         control_matches_run=same,
         facts=tuple(search.describe(fact, removed) for fact in fact_ids),
         interchangeable=tuple(search.find_interchangeable(removed)),
@@ -215,7 +215,7 @@ class Search:
         self._standings = dict[FactSet, Standings]()
         self._errors = list[float]()
         # The prediction, and the best other answers, in the stored run.
-        answers = self.answers = asked.strongest(_RIVALS + 1)
+        answers = self.answers = asked.strongest(_FOLLOWED + 1)
         if len(answers) < 2:
             raise WhereofError("no other answer is possible, so no removal changes the top answer")
         self.predictions = case.predictions(asked.prediction.answered(each) for each in answers)
@@ -224,7 +224,7 @@ class Search:
         top = int(self.control_all["top"][0])
         self._top = answers.index(top) if top in answers else 0
         self.scored = asked.answered(answers[self._top])
-        rivals = [each for each in answers if each != self.scored.target]
+        rivals = [each for each in answers if each != self.scored.target][:_RIVALS]
         self._rivals = [answers.index(each) for each in rivals]
         self.control = self.control_all[self._top]
         self._start = self._margins_of(self.control_all)
@@ -271,6 +271,21 @@ class Search:
     def after_all(self, removed: FactSet) -> Standings:
         """The standings of all answers that are followed, after retraining without some facts."""
         return self._standings[removed]
+
+    def stand_with_top(self, removed: FactSet) -> tuple[list[int], Standings, Standings]:
+        """The answers that are followed, and the new top answer; with all facts, and without some.
+
+        A new top answer that is not followed takes two more retrainings, if the budget allows.
+        """
+        after, top = self.after_all(removed), int(self.after(removed)["top"])
+        if top in self.answers or self.allowance.left < 2:
+            return self.answers, self.control_all, after
+        self.allowance.n_used += 2
+        asked = self.case.predictions([self.scored.prediction.answered(top)])
+        found = self.case.retrainer.ask(asked, [Job.of(sorted(removed), [0])])
+        both = (self.control_all, found.control), (after, found.jobs[0])
+        control, without = (np.concatenate(each) for each in both)
+        return [*self.answers, top], control, without
 
     def strength(self, fact: int) -> float:
         """How far a fact lowers the margin to the rival that comes closest to the answer."""

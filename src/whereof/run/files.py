@@ -57,7 +57,7 @@ def check_free(path: Path, *, force: bool, inputs: Sequence[Path] = ()) -> None:
     if not path.is_file():
         raise WhereofError(f"{path} is a device or a pipe; name a file")
     if not force:
-        raise WhereofError(f"{path} exists; choose another file, or overwrite it with --force")
+        raise WhereofError(f"{path} exists; choose another file, or overwrite it with force=True")
     if any(each.exists() and path.samefile(each) for each in inputs):
         raise WhereofError(f"{path} is read by this command; choose another file for the output")
     found = path.resolve()
