@@ -130,7 +130,7 @@ def test_a_wrong_fact_is_the_most_suspicious(tmp_path_factory: pytest.TempPathFa
     settings = {"dim": 8, "epochs": 15, "valid_fraction": 0, "test_fraction": 0, "search": False}
     run = whereof.train(folder / "facts.tsv", out=folder / "run", **settings)
     own = find_own_losses(run._trained, "rollback", Events())
-    for ranking in ("combined", "loss-without", "loss", "score"):
+    for ranking in ("loss-without", "loss", "score"):
         assert own.rank(ranking).argmax() == len(facts)
     for ranking in RANKINGS:
         assert own.rank(ranking).shape == (len(facts) + 1,)

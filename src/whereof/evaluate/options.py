@@ -220,7 +220,7 @@ class AuditOptions(Settings):
         "loss-without",
         "how to rank suspicious facts",
         "Audit",
-        "loss-without combined self-influence loss score degree",
+        "loss-without self-influence loss score degree",
     )
     ranking_method: str | None = choice(
         None,

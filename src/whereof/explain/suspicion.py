@@ -52,13 +52,7 @@ class OwnLosses:
         return RANKINGS[ranking](self)
 
 
-def _share_below(values: Numbers) -> Numbers:
-    """(n,) the share of the values that are smaller than each."""
-    return np.searchsorted(np.sort(values), values) / len(values)
-
-
 RANKINGS: dict[str, Callable[[OwnLosses], Numbers]] = {
-    "combined": lambda own: (_share_below(own.loss) + _share_below(own.without)) / 2,
     "loss-without": lambda own: own.without,
     "self-influence": lambda own: own.without - own.loss,
     "loss": lambda own: own.loss,

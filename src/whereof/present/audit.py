@@ -19,7 +19,6 @@ from whereof.units import show as written
 Link = Callable[[NamedFact | AuditedGroup], str]
 """The address of what a row is about; empty if there is none."""
 _RANKINGS = {
-    "combined": "its rank by `loss` and by `loss-without`, on average",
     "loss-without": "its loss if the model had not trained on it",
     "self-influence": "how far it lowers its own loss",
     "loss": "how badly the model learned it",
@@ -116,7 +115,7 @@ def show_audit(out: Console, audit: Audit) -> None:
     else:
         said = "The numbers are estimates, not confirmed by retraining."
     part = audit.held_out is not None and audit.held_out.n_facts < audit.held_out.n_all
-    other = ["--ranking combined"] * (audit.ranking == AuditOptions.ranking)
+    other = ["--ranking loss"] * (audit.ranking == AuditOptions.ranking)
     more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + other + ["--json"]
     show(out, "", *audit.notes, effort, said, f"next: {', '.join(more)}")
 

@@ -188,9 +188,7 @@ class AuditTask(_Task):
     """`whereof audit`."""
 
     kind: Literal["audit"]
-    ranking: (
-        Literal["loss-without", "combined", "self-influence", "loss", "score", "degree"] | None
-    ) = None
+    ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None = None
     method: Word | None = None
     split: Literal["test", "valid"] = "test"
     limit: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
