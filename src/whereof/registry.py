@@ -59,6 +59,7 @@ _OURS: dict[str, dict[str, str]] = {
     RENDERERS: {
         "audit-file": "whereof.present.files:write_suspicious",
         "audit-html": "whereof.present.audit:audit_html",
+        "audit-words": "whereof.present.audit:audit_words",
         "evaluation-html": "whereof.present.report:evaluation_html",
         "explanation-file": "whereof.present.files:write_explanation",
         "explanation-html": "whereof.present.explanation:explanation_html",

@@ -29,6 +29,12 @@ def test_the_command_makes_a_run_without_the_facts(folder: Path) -> None:
     text = whereof("unlearn", "run", "--entity", "burma", "-o", "other", cwd=folder).stdout
     assert "and 1 entity without other facts" in text
     assert "Compared with retraining from scratch" in text
+    text = whereof("unlearn", "run", "5,7", "-o", "both", cwd=folder).stdout
+    models = (found["distance"][name]["removed_probability"] for name in ("unlearned", "retrained"))
+    left, wanted = (f"{100 * each:.1f}%" for each in models)
+    assert f"a mean probability of {left}; the retrained model gives {wanted}." in " ".join(
+        text.split()
+    )
     text = whereof("unlearn", "run", "5", "-o", "third", "--no-measure", cwd=folder).stdout
     assert "Unlearning by rollback took" in text
     assert "Compared" not in text

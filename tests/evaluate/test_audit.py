@@ -73,6 +73,12 @@ def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:
     assert found.n_idle == len(found.idle) > 0
 
 
+def test_an_audit_prints_itself_in_words(run: whereof.Run) -> None:
+    found = run.audit(method="rollback", limit=10)
+    assert found.held_out is not None
+    assert str(found).startswith(f"The model gets {found.held_out.n_wrong} of ")
+
+
 def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:
     found = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
     assert {it.kind for it in found.groups} == {"relation"}

@@ -146,6 +146,10 @@ class Audit:
         """
         render("audit-file", Path(path), self.to_dict()["suspicious"], force)
 
+    def __str__(self) -> str:
+        """What the audit found, in words."""
+        return str(render("audit-words", self))
+
     def _repr_html_(self) -> str:
         return str(render("audit-html", self))
 

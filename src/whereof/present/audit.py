@@ -33,8 +33,12 @@ _KINDS = {
 }
 
 
-def audit_words(audit: Audit) -> Iterator[str]:
+def audit_words(audit: Audit) -> str:
     """What the audit found, in a few sentences."""
+    return " ".join(_audit_sentences(audit))
+
+
+def _audit_sentences(audit: Audit) -> Iterator[str]:
     held_out, checked = audit.held_out, audit.consistency
     if held_out is not None:
         asked = count(held_out.n_predictions, "prediction")
@@ -88,7 +92,7 @@ def _fact_columns(
 
 def audit_parts(audit: Audit, link: Link | None = None) -> Iterator[html.Part]:
     """The audit in words and tables, for pages."""
-    yield "paragraphs", [" ".join(audit_words(audit))], "lead"
+    yield "paragraphs", [audit_words(audit)], "lead"
     checked = "Columns named actual are measured by retraining. Other influences are"
     yield "marked", checked if audit.verified else "Influences are", "estimates"
     for table in audit_tables(audit, most=25, link=link or (lambda _: "")):
@@ -104,7 +108,7 @@ def audit_file(audit: Audit) -> str:
 
 def show_audit(out: Console, audit: Audit) -> None:
     """Print an audit."""
-    show(out, " ".join(audit_words(audit)))
+    show(out, audit_words(audit))
     for table in audit_tables(audit, most=max(len(audit.suspicious), 20)):
         show(out, heading(table.title), replace(table, title=""))
     effort = f"in {seconds(audit.seconds)}; {_methods_of(audit)}"
@@ -129,7 +133,7 @@ def _methods_of(audit: Audit) -> str:
 def audit_html(audit: Audit) -> str:
     """The audit in words and tables, for notebooks."""
     parts: list[tuple[Any, ...]] = [
-        ("sentence", " ".join(audit_words(audit))),
+        ("sentence", audit_words(audit)),
         ("paragraphs", audit.notes),
         *(("titled", table) for table in audit_tables(audit, most=50)),
     ]

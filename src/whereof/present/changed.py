@@ -93,6 +93,12 @@ def _unlearned(unlearned: Unlearned) -> Iterator[str]:
         return
     other = seconds(unlearned.retraining_seconds)
     yield f"Unlearning by {unlearned.method} took {took}; retraining from scratch takes {other}."
+    left, wanted = distance.unlearned.removed_probability, distance.retrained.removed_probability
+    if left is not None and wanted is not None:
+        yield (
+            f"It gives the removed facts a mean probability of {percent(left)}; the retrained "
+            f"model gives {percent(wanted)}."
+        )
     if distance.probability is None or distance.probability_before is None:
         return
     after, before = (100 * each for each in (distance.probability, distance.probability_before))
