@@ -68,11 +68,12 @@ def test_losses_by_the_sweep_are_those_of_margins(
 ) -> None:
     settings = {"loss": loss, "trace": False, "inverse": True, "epochs": 2}
     run = train(tmp_path_factory.mktemp("swept") / "run", **settings)
-    own = find_own_losses(run._trained, "unrolled", Events())
-    for fact in (0, 700):
+    ids = np.array([0, 700])
+    own = find_own_losses(run._trained, "unrolled", Events(), ids)
+    for place, fact in enumerate(ids.tolist()):
         sides = [swept(run, fact, asks) for asks in ("object", "subject")]
         np.testing.assert_allclose(
-            (own.loss[fact], own.without[fact]), np.mean(sides, axis=0), 1e-4
+            (own.loss[place], own.without[place]), np.mean(sides, axis=0), 1e-4
         )
 
 
