@@ -99,7 +99,7 @@ class Run(ArrayRun):
         """The method of `explain`, `explain_many`, `explain_file` and `verify` unless you name one.
 
         unrolled if the run was trained steadily and is so small that a sweep takes seconds; else
-        rollback.
+        rollback. gradient-dot if other software trained the run and recorded no trace.
         """
         from whereof.explain.advice import default_method
 

@@ -28,7 +28,8 @@ _CELLS, _SWEPT_CELLS = 1 << 22, 1 << 25
 _TOGETHER = 256
 """Most groups of facts that a method sweeps at a time."""
 _ONE_IN = 10
-"""A group has at most a tenth of the facts of an entity or a relation, or one of them."""
+"""A group has at most one in ten facts of an entity or a relation, and one fact for ten entities;
+but always one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +238,8 @@ def _sweep(
 def group_apart(data: Dataset, ids: FactIds, most: int) -> list[NDArray[np.int64]]:
     """The places of some facts in `ids`, in groups of facts that hardly influence each other.
 
-    A group has `most` facts, and one fact of each entity and each relation, or a tenth of them.
+    A group has at most `most` facts. It has at most a tenth of the facts of each entity and of each
+    relation, or one of them.
     """
     ends, relations = data.train[:, [SUBJECT, OBJECT]].ravel(), data.train[:, RELATION]
     counts = np.bincount(ends, minlength=data.n_entities), np.bincount(relations)

@@ -175,8 +175,9 @@ def _trust(info: RunInfo, *, offered: bool = False) -> tuple[str, str]:
             f"In this run, estimates by {best.method} have about the right size; check announced "
             "changes of the top answer by retraining."
         )
-    shows = best.is_close and trusts[best] != "close"  # then training is not steady
-    return lead, str(linearity if shows else best)
+    if linearity is not None and best.is_close and trusts[best] != "close":
+        return lead, str(linearity)
+    return lead, str(best)
 
 
 def _quality(info: RunInfo) -> Iterator[str]:
