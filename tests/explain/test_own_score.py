@@ -32,7 +32,7 @@ def twins(loss: str = "softmax", model: str = "distmult") -> tuple[whereof.Run, 
     """A random run, and the same with a scoring function in Python."""
     native = random_run(model, dim=3)
     data, width = native.dataset, native.relation_rows.shape[1]
-    register(own_model("own-distmult", 3, width, distmult))
+    register(own_model("distmult", 3, width, distmult))
     arrays: dict[str, Any] = {
         "entities": data.entities.names,
         "relations": data.relations.names or None,

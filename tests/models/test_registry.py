@@ -87,3 +87,8 @@ def test_an_installed_thing_that_is_no_model_is_named(install: Callable[[str], N
     install("models.formulas:FORMULAS")
     with pytest.raises(WhereofError, match=r"the entry point 'other' of .* is not a Model"):
         find_model("other")
+
+
+def test_a_saved_scoring_function_is_asked_for_in_python() -> None:
+    with pytest.raises(WhereofError, match=r"your own, tower, .*open_run\(folder, model, tower\)"):
+        find_model("own-tower")

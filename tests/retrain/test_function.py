@@ -186,3 +186,19 @@ def passed_on(function: Callable[[FactIds], int]) -> Callable[[FactIds], int]:
         return function(skip)
 
     return again
+
+
+def test_without_a_trace_an_audit_ranks_by_loss(native: whereof.Run) -> None:
+    run = elsewhere(native, Training(native), trace=None)
+    found, usual = run.audit(top=4), native.audit(top=4, ranking="loss", method="rollback")
+    assert (found.ranking, found.method, found.blamed, found.groups) == ("loss", None, (), ())
+    assert [it.fact_id for it in found.suspicious] == [it.fact_id for it in usual.suspicious]
+    assert (found.held_out, found.consistency) == (usual.held_out, usual.consistency)
+    assert {it.probability_without for it in found.suspicious} == {None}
+    assert "neither a trace nor a recipe" in found.notes[0]
+    (checked,) = run.audit(top=4, verify=True).verified
+    assert (checked.kind, checked.influence) == ("suspicious", None)
+    assert checked.actual is not None
+    for options in ({"ranking": "loss-without"}, {"method": "rollback"}):
+        with pytest.raises(whereof.WhereofError, match="rollback needs a trace"):
+            run.audit(**options)

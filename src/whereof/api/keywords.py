@@ -204,7 +204,7 @@ class ImpactKeywords(EngineKeywords, total=False):
 class AuditKeywords(EngineKeywords, total=False):
     """The fields of `whereof.AuditOptions` and `whereof.EngineOptions`."""
 
-    ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"]
+    ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None
     ranking_method: Literal["rollback", "unrolled"] | None
     method: Literal["rollback", "unrolled"] | None
     split: Literal["test", "valid"]

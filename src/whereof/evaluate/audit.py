@@ -24,9 +24,17 @@ from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
 from whereof.explain.explain import describe_fact
 from whereof.explain.explanation import NamedFact, as_plain
-from whereof.explain.method import Aim, Goal, Method, Totals, get_method, joint_method
+from whereof.explain.method import (
+    Aim,
+    Goal,
+    Method,
+    Totals,
+    get_method,
+    group_methods,
+    joint_method,
+)
 from whereof.explain.methods.rollback import roll_back_rows
-from whereof.explain.suspicion import OwnLosses, find_own_losses
+from whereof.explain.suspicion import NEED_ESTIMATES, OwnLosses, find_own_losses
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import ScoredPrediction, Trained
@@ -112,10 +120,12 @@ class Audit:
     """What an audit found."""
 
     ranking: str
-    method: str
-    ranking_method: str
-    """The method behind the losses without each fact."""
-    group_method: str
+    method: str | None
+    """The method behind the influences of facts. None if the run has what no method needs: then all
+    fields from `blamed` to `idle` are empty."""
+    ranking_method: str | None
+    """The method behind the losses without each fact; None if they are not estimated."""
+    group_method: str | None
     """The method behind the influences of groups."""
     suspicious: tuple[SuspiciousFact, ...]
     held_out: HeldOut | None
@@ -164,12 +174,15 @@ def audit(
 ) -> Audit:
     """Audit a run.
 
-    method: estimates the influence on held-out facts; rollback if it cannot do this. groups: entity
+    method: estimates the influence on held-out facts; rollback if it cannot do this. A run without
+    what any method needs is audited without estimates, unless the options name one. groups: entity
     names and their groups. case: retrains without the listed facts and groups; None retrains
     nothing.
     """
-    able = get_method(method)
-    if "groups" not in able.can:
+    able: Method | None = get_method(method)
+    if options.method is None and not any(each.fits(trained) for each in group_methods()):
+        able = None
+    elif able is not None and "groups" not in able.can:
         able = joint_method()
     return _Audit(trained, able, options, groups, events, case).run()
 
@@ -180,7 +193,7 @@ class _Audit:
     def __init__(
         self,
         trained: Trained,
-        method: Method,
+        method: Method | None,
         options: AuditOptions,
         groups: Mapping[str, str],
         events: Events,
@@ -191,33 +204,33 @@ class _Audit:
         self.events, self.notes = events, list[str]()
         self.n_retrainings = 0
         self.most = None if options.top == "all" else int(options.top)
-        method.check_groups(self.trained)
+        if method is not None:
+            method.check_groups(self.trained)
 
     def run(self) -> Audit:
-        start, own_method = time.perf_counter(), joint_method()
-        if self.options.ranking_method:
-            own_method = get_method(self.options.ranking_method)
-        elif not own_method.fits(self.trained):
-            own_method = self.method
+        start = time.perf_counter()
         # Refuses what the data does not have.
         self.groupings = [*find_groupings(self.data, self.options.kinds, self.entity_groups)]
-        own = find_own_losses(self.trained, own_method.name, self.events)
-        order = np.argsort(-own.rank(self.options.ranking), kind="stable")[: self.most]
-        suspicious = tuple(self._suspicious(own, order))
+        ranking, own_method = self._choose_ranking()
+        own = find_own_losses(self.trained, _name(own_method), self.events)
+        values = own.rank(ranking)
+        order = np.argsort(-values, kind="stable")[: self.most]
+        suspicious = tuple(self._suspicious(own, values, order))
         consistency = check_consistency(self.data)
         told = consistency.contradictions[: self.most]
         conflicting = sorted({fact for each in told for fact in each.fact_ids})
         blamed, groups, verified = list[BlamedFact](), list[AuditedGroup](), list[AuditedGroup]()
         idle: FactIds | None = None
         if self.goals:
-            totals = self._totals()
-            blamed, idle = [*self._blamed(totals)], self._find_idle(totals)
+            totals = None if self.method is None else self._totals(self.method)
+            if totals is not None:
+                blamed, idle = [*self._blamed(totals)], self._find_idle(totals)
             groups, verified = self._audit_groups(totals, order, blamed)
         return Audit(
-            ranking=self.options.ranking,
-            method=self.method.name,
-            ranking_method=own_method.name,
-            group_method=joint_method().name if self.is_joint else self.method.name,
+            ranking=ranking,
+            method=_name(self.method),
+            ranking_method=_name(own_method),
+            group_method=_name(joint_method() if self.is_joint else self.method),
             suspicious=suspicious,
             held_out=self._held_out() if self.goals else None,
             blamed=tuple(blamed),
@@ -229,20 +242,40 @@ class _Audit:
             conflicting=tuple(self._named(conflicting)),
             n_retrainings=self.n_retrainings,
             seconds=time.perf_counter() - start,
-            notes=(*self.notes, *self.method.notes(self.trained)),
+            notes=(*self.notes, *(self.method.notes(self.trained) if self.method else ())),
         )
+
+    def _choose_ranking(self) -> tuple[str, Method | None]:
+        """How to rank suspicious facts, and the method behind the losses without each fact."""
+        method, joint = self.method, joint_method()
+        if self.options.ranking_method:
+            method = get_method(self.options.ranking_method)
+        elif joint.fits(self.trained):
+            method = joint
+        ranking = self.options.ranking or ("loss" if method is None else "loss-without")
+        if method is None:
+            if ranking in NEED_ESTIMATES:
+                joint.check_groups(self.trained)  # says what is missing
+            self.notes.append(
+                "the run has neither a trace nor a recipe, so the audit cannot estimate what "
+                f"happens without a fact: it ranks facts by {ranking}, and does not say which help"
+            )
+        return ranking, method
 
     def _named(self, fact_ids: Any) -> Iterator[NamedFact]:
         return (NamedFact(**describe_fact(self.data, int(fact))) for fact in fact_ids)
 
-    def _suspicious(self, own: OwnLosses, order: FactIds) -> Iterator[SuspiciousFact]:
-        values, rated = own.rank(self.options.ranking), self.trained.config.rated
+    def _suspicious(
+        self, own: OwnLosses, values: Numbers, order: FactIds
+    ) -> Iterator[SuspiciousFact]:
+        losses = (None, None) if self.trained.config.rated else (own.loss, own.without)
         for fact in order.tolist():
+            before, without = (None if it is None else float(np.exp(-it[fact])) for it in losses)
             yield SuspiciousFact(
                 **describe_fact(self.data, fact),
                 suspicion=float(values[fact]),
-                probability=None if rated else float(np.exp(-own.loss[fact])),
-                probability_without=None if rated else float(np.exp(-own.without[fact])),
+                probability=before,
+                probability_without=without,
             )
 
     @cached_property
@@ -291,7 +324,7 @@ class _Audit:
             for each, sign, is_wrong in zip(scored, signs, wrong, strict=True)
         ]
 
-    def _totals(self) -> Totals:
+    def _totals(self, method: Method) -> Totals:
         """Influences on the margins of wrong answers, and of right ones; never an empty group.
 
         A method that is linear also has those on the probabilities, for groups of facts.
@@ -300,7 +333,7 @@ class _Audit:
         if not self.is_joint and not self.trained.config.rated:
             groups.append([_probability_goal(goal.scored) for goal, _ in self.goals])
         filled = [group for group in groups if group]
-        found = self.method.total(self.trained, filled, self.events)
+        found = method.total(self.trained, filled, self.events)
         sums = np.zeros((len(groups), self.data.n_facts))
         sums[[bool(group) for group in groups]] = found.sums
         return replace(found, sums=sums)
@@ -350,23 +383,30 @@ class _Audit:
         return self.facts.measure()
 
     def _audit_groups(
-        self, totals: Totals, suspicious: FactIds, blamed: Sequence[BlamedFact]
+        self, totals: Totals | None, suspicious: FactIds, blamed: Sequence[BlamedFact]
     ) -> tuple[list[AuditedGroup], list[AuditedGroup]]:
         """The strongest groups of every kind; and the listed facts, if they are retrained."""
-        margins = totals.sums[:2].sum(axis=0)
-        sums = totals.sums[-1] if len(totals.sums) > 2 else margins
-        found, sets = list[AuditedGroup](), list[FactIds]()
-        for grouping in self.groupings:
-            for group, fact_ids in self._strongest(grouping, sums):
-                found.append(group)
-                sets.append(fact_ids)
+        found, sets, sums = list[AuditedGroup](), list[FactIds](), None
+        if totals is not None:
+            margins = totals.sums[:2].sum(axis=0)
+            sums = totals.sums[-1] if len(totals.sums) > 2 else margins
+            for grouping in self.groupings:
+                for group, fact_ids in self._strongest(grouping, sums):
+                    found.append(group)
+                    sets.append(fact_ids)
         listed: list[tuple[str, FactIds]] = []
         if self.case is not None:
             blamed_ids = np.array([fact.fact_id for fact in blamed], np.int64)
             listed = [("suspicious", np.sort(suspicious)), ("blamed", np.sort(blamed_ids))]
             listed = [(kind, ids) for kind, ids in listed if len(ids)]
         verified = [
-            AuditedGroup(kind, kind, f"{kind} facts", len(ids), self._estimate(ids, sums))
+            AuditedGroup(
+                kind,
+                kind,
+                f"{kind} facts",
+                len(ids),
+                None if sums is None else self._estimate(ids, sums),
+            )
             for kind, ids in listed
         ]
         if self.case is not None:
@@ -433,6 +473,10 @@ class _Audit:
             done.append(group)
         self.n_retrainings = len({*keys})
         return done
+
+
+def _name(method: Method | None) -> str | None:
+    return None if method is None else method.name
 
 
 def _probability_goal(scored: ScoredPrediction) -> Goal:

@@ -216,9 +216,10 @@ def _size(word: str) -> int | str:
 class AuditOptions(Settings):
     """What an audit looks at. Values are checked on creation."""
 
-    ranking: str = choice(
-        "loss-without",
-        "how to rank suspicious facts",
+    ranking: str | None = choice(
+        None,
+        "how to rank suspicious facts  [default: loss-without; loss, if the run has neither a "
+        "trace nor a recipe]",
         "Audit",
         "loss-without self-influence loss score degree",
     )

@@ -330,8 +330,7 @@ class Method:
     def check_groups(self, trained: Trained) -> None:
         """As `check`, for tasks that remove groups of facts: suggest a method that can do this."""
         if lacks := self._lacks(trained):
-            able = (each for each in plain_methods() if "groups" in each.can and not each.retrains)
-            other = next((each.name for each in able if each.fits(trained)), None)
+            other = next((each.name for each in group_methods() if each.fits(trained)), None)
             raise WhereofError(f"{lacks}, or choose method {other}" if other else lacks)
         self.check(trained)
 
@@ -396,6 +395,11 @@ def plain_methods() -> Iterator[Method]:
     """The methods that explain any prediction, and do not draw at random."""
     methods = map(get_method, names(METHODS))
     return (each for each in methods if not each.draws and "history" not in each.needs)
+
+
+def group_methods() -> Iterator[Method]:
+    """The methods that estimate the effect of removing a group of facts."""
+    return (each for each in plain_methods() if "groups" in each.can and not each.retrains)
 
 
 def joint_method() -> Method:

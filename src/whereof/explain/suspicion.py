@@ -5,7 +5,7 @@ model says it only because it was told, and its loss would be large without the 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,8 +41,8 @@ class OwnLosses:
 
     It is compared with answers that no other training fact gives to the same question: what is true
     as well says nothing against a fact. A linear method leaves out validation facts too."""
-    without: Numbers
-    """(n_facts,) an estimate of its loss if it had not been trained on."""
+    without: Numbers | None
+    """(n_facts,) an estimate of its loss if it had not been trained on; None if not estimated."""
     score: Numbers
     """(n_facts,) the score of its answer."""
     degree: Numbers
@@ -50,33 +50,36 @@ class OwnLosses:
 
     def rank(self, ranking: str) -> Numbers:
         """(n_facts,) how suspicious each fact is by one of RANKINGS: higher is more suspicious."""
-        return RANKINGS[ranking](self)
+        if ranking in NEED_ESTIMATES:
+            assert self.without is not None, "see find_own_losses"
+            return self.without - self.loss if ranking == "self-influence" else self.without
+        return {"loss": self.loss, "score": -self.score, "degree": -self.degree}[ranking]
 
 
-RANKINGS: dict[str, Callable[[OwnLosses], Numbers]] = {
-    "loss-without": lambda own: own.without,
-    "self-influence": lambda own: own.without - own.loss,
-    "loss": lambda own: own.loss,
-    "score": lambda own: -own.score,
-    "degree": lambda own: -own.degree,
-}
-"""Ways to rank facts by suspicion, by name."""
+NEED_ESTIMATES = "loss-without", "self-influence"
+"""Rankings that need the losses without each fact."""
+RANKINGS = *NEED_ESTIMATES, "loss", "score", "degree"
+"""Ways to rank facts by suspicion."""
 
 
 def find_own_losses(
-    trained: Trained, method: str, events: Events, fact_ids: FactIds | None = None
+    trained: Trained, method: str | None, events: Events, fact_ids: FactIds | None = None
 ) -> OwnLosses:
     """The losses of training facts, and without each: by rollback, or by a linear method.
 
-    fact_ids: (n_facts,) all training facts if None.
+    method: None does not estimate the losses without. fact_ids: (n_facts,) all training facts if
+    None.
     """
     ids = np.arange(trained.dataset.n_facts) if fact_ids is None else fact_ids
-    estimator = get_method(method)
-    estimator.check_groups(trained)
+    estimator = None if method is None else get_method(method)
+    if estimator is not None:
+        estimator.check_groups(trained)
     known = _known(trained)
     loss, score = _own(trained, ids, known, events, rolled_back=False)
     ends = trained.dataset.train[ids][:, [SUBJECT, OBJECT]]
     degrees = np.diff(trained.adjacency.entity_bounds)[ends].min(axis=1)
+    if estimator is None:
+        return OwnLosses(loss, None, score, degrees.astype(np.float64))
     if "trace" in estimator.needs:
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             without = _own(trained, ids, known, events, rolled_back=True)[0]

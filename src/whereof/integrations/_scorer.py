@@ -41,7 +41,7 @@ def _own(module: Any, tables: Tables, score: Any) -> Model:
             return np.array(batched(*(it.to(device) for it in rows)).cpu().numpy(), np.float64)
 
     width = max(subject, answer)
-    return own_model(f"own-{getattr(score, '__name__', 'score')}", width, relation, scores)
+    return own_model(getattr(score, "__name__", "score"), width, relation, scores)
 
 
 def _frozen(module: Any) -> Any:

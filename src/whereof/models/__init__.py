@@ -1,11 +1,18 @@
 """Scoring functions: one file each, found by name through the registry."""
 
 from whereof import registry
-from whereof.models.model import CudaCode, Match, Model, Widths, own_model
+from whereof.errors import WhereofError
+from whereof.models.model import OWN, CudaCode, Match, Model, Widths, own_model
 
 
 def find_model(name: str) -> Model:
     """The model of that name: ours, an installed one, or one that was registered."""
+    if name.startswith(OWN) and name not in registry.names(registry.MODELS):
+        score = name.removeprefix(OWN)
+        raise WhereofError(
+            f"this run is scored by a function of your own, {score}, which is not stored with it; "
+            f"open it in Python: whereof.torch.open_run(folder, model, {score})"
+        )
     model: Model = registry.load(registry.MODELS, name, Model)
     return model
 

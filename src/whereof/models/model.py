@@ -92,9 +92,16 @@ class Model:
         )
 
 
-def own_model(name: str, entity_width: int, relation_width: int, score: ScoreFunction) -> Model:
-    """A model with any scoring function, for rows of these widths."""
-    widths = Widths(entity_width, relation_width, entity_width + relation_width)
+OWN = "own-"
+"""The names of models with a scoring function of the user's own start with this."""
+
+
+def own_model(function: str, entity_width: int, relation_width: int, score: ScoreFunction) -> Model:
+    """A model with any scoring function, for rows of these widths; function: its name."""
+    widths, name = (
+        Widths(entity_width, relation_width, entity_width + relation_width),
+        OWN + function,
+    )
     return Model(
         name=name,
         title=name,

@@ -7,7 +7,6 @@ from typing import Any
 from rich.console import Console
 
 from whereof.evaluate.audit import Audit, AuditedGroup
-from whereof.evaluate.options import AuditOptions
 from whereof.explain.explanation import NamedFact
 from whereof.present import html, names
 from whereof.present.names import SPLITS
@@ -93,8 +92,11 @@ def _fact_columns(
 def audit_parts(audit: Audit, link: Link | None = None) -> Iterator[html.Part]:
     """The audit in words and tables, for pages."""
     yield "paragraphs", [audit_words(audit)], "lead"
-    checked = "Columns named actual are measured by retraining. Other influences are"
-    yield "marked", checked if audit.verified else "Influences are", "estimates"
+    if audit.verified:
+        said = "Columns named actual are measured by retraining. Other influences are"
+        yield "marked", said, "estimates"
+    elif audit.method is not None:
+        yield "marked", "Influences are", "estimates"
     for table in audit_tables(audit, most=25, link=link or (lambda _: "")):
         yield "titled", table, table.name
     took = f"In {seconds(audit.seconds)}; {_methods_of(audit)}."
@@ -114,18 +116,21 @@ def show_audit(out: Console, audit: Audit) -> None:
     effort = f"in {seconds(audit.seconds)}; {_methods_of(audit)}"
     if audit.n_retrainings:
         effort = f"{count(audit.n_retrainings, 'retraining')}, {effort}"
+    said = []
     if audit.verified:
-        said = "Columns named actual are measured by retraining; other influences are estimates."
-    else:
-        said = "The numbers are estimates, not confirmed by retraining."
+        said = ["Columns named actual are measured by retraining; other influences are estimates."]
+    elif audit.method is not None:
+        said = ["The numbers are estimates, not confirmed by retraining."]
     part = audit.held_out is not None and audit.held_out.n_facts < audit.held_out.n_all
-    other = ["--ranking loss"] * (audit.ranking == AuditOptions.ranking)
+    other = ["--ranking loss"] * (audit.ranking == "loss-without")
     more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + other + ["--json"]
-    show(out, "", *audit.notes, effort, said, f"next: {', '.join(more)}")
+    show(out, "", *audit.notes, effort, *said, f"next: {', '.join(more)}")
 
 
 def _methods_of(audit: Audit) -> str:
     """The methods behind the numbers of an audit."""
+    if audit.method is None:
+        return "no estimates"
     said = f"suspicion by {audit.ranking_method}, influence of facts by {audit.method}"
     return f"{said} and of groups by {audit.group_method}"
 
