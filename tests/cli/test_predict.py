@@ -160,10 +160,11 @@ def test_a_new_user_is_answered_and_explained_by_the_history(tmp_path: Path) -> 
     done = whereof("predict", str(run.path), *given)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("newcomer ?\n")
-    assert "train with --loss softmax" in done.stdout
+    assert "train with --loss softmax" in done.stderr
+    assert "--loss softmax" in whereof("predict", str(run.path), *given, "--json").stderr
     one = json.loads(whereof("predict", str(run.path), "m3", *given, "--json").stdout)
     assert one == run.predict("m3", history=history).to_dict()
-    assert "--loss softmax" not in whereof("predict", str(run.path), "m3", *given).stdout
+    assert "--loss softmax" not in whereof("predict", str(run.path), "m3", *given).stderr
     why = json.loads(
         whereof("explain", str(run.path), "m3", *given, "--top", "all", "--json").stdout
     )

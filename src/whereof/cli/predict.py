@@ -10,7 +10,7 @@ import click
 import whereof
 from whereof.cli import _options
 from whereof.errors import WhereofError
-from whereof.events import Events
+from whereof.events import Events, Note
 from whereof.settings import Settings, choice, number
 from whereof.units import count, seconds
 
@@ -63,6 +63,8 @@ def command(
     asked: Any = {"top": None if chosen.top == "all" else chosen.top, "new": chosen.new}
     if queries is None or out is None:
         found = run.predict(*query, history=history, **asked)
+        if run.config.rated and len(found.answers) > 1:
+            events.emit(Note("the run predicts ratings; to rank items, train with --loss softmax"))
         return found, partial(_show, run, found)
     written = run.predict_file(queries, out, force=force, events=events, **asked)
     n_answers, n_queries = count(written.n_answers, "answer"), count(written.n_queries, "query")
@@ -83,5 +85,3 @@ def _show(run: "whereof.Run", found: Any) -> None:
     if run.config.rated and ratings is not None:
         scale = float(ratings.train.min()), float(ratings.train.max())
     show(out, answers_table("", found.answers, scale))
-    if scale is not None and len(found.answers) > 1:
-        out.print("This run predicts ratings. To rank items, train with --loss softmax.")
