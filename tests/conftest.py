@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
+        if item.path.stem == "test_console":
+            continue  # a page takes up to a minute, and shares nothing with others
         shared = item.path.parent.name in ("browser", "retrain")
         together = item.path.parent if shared else item.path
         item.add_marker(pytest.mark.xdist_group(str(together)))

@@ -1,5 +1,7 @@
 """Every snippet of README and docs: Python runs, commands exist with these options.
 
+test_console.py runs the commands.
+
 A line `<!-- not run: REASON -->` before a block leaves it out, for example because it needs a GPU.
 """
 
@@ -12,7 +14,6 @@ from pathlib import Path
 from unittest import mock
 
 import click
-import numpy as np
 import pytest
 from click.testing import CliRunner
 from test_docs import PAGES, ROOT, read
@@ -26,11 +27,11 @@ _BLOCK = re.compile(
     r"(?:^<!-- not run: (?P<reason>.+) -->\n\n?)?^```(?P<kind>python|console)\n(?P<code>.*?)^```",
     re.DOTALL | re.MULTILINE,
 )
-_TESTED = {
+OWN = {
     *("docs/add-a-method.md", "docs/add-a-protocol.md"),
     *("docs/pykeen.md", "docs/torch.md"),  # tests/integrations/test_pages.py
 }
-"""Pages whose code has tests of its own."""
+"""Pages that have tests of their own."""
 _OTHERS = {"pip", "make", "python", "curl", "export"}
 """Programs besides `whereof`."""
 
@@ -54,7 +55,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if blocks(page, "python") and name(page) not in _TESTED],
+    [page for page in PAGES if blocks(page, "python") and name(page) not in OWN],
     ids=name,
 )
 def test_python_runs(
@@ -127,23 +128,3 @@ def _parse(given: list[str]) -> None:
     for param in command.params:
         if isinstance(param, click.Option) and values.get(str(param.name)) is not None:
             param.type_cast_value(context, values[str(param.name)])
-
-
-def test_what_the_page_on_recommenders_types_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    items = ["casablanca", "vertigo", "rear-window", "psycho", "notorious", "rope"]
-    rng, lines = np.random.default_rng(2), ["user,item,rating,timestamp\n"]
-    for user in ("alice", *(f"u{number}" for number in range(30))):
-        # Nobody has everything, and alice has not seen vertigo.
-        seen = [item for item in rng.permutation(items)[:4] if (user, item) != ("alice", "vertigo")]
-        lines += [f"{user},{item},{rng.integers(1, 6)},{rng.integers(1e6)}\n" for item in seen]
-    Path("ratings.csv").write_text("".join(lines))
-    Path("chosen.txt").write_text("casablanca\nvertigo\n")
-    page = ROOT / "docs" / "recommend.md"
-    typed = [words[1:] for words in commands(page) if words[:2] != ["whereof", "smallest"]]
-    assert len(typed) > 5
-    for given in typed:
-        done = CliRunner().invoke(cli, given)
-        assert done.exit_code == 0, f"{given}: {done.output}"
