@@ -15,7 +15,8 @@ from whereof import registry
 
 torch = pytest.importorskip("torch", reason="needs the extra torch: make test-integrations")
 
-from whereof.torch import Tracker, open_run  # noqa: E402 - after the check for torch
+from whereof.integrations import _recorder, _shares  # noqa: E402 - after the check for torch
+from whereof.torch import Tracker, open_run  # noqa: E402
 
 N_USERS, N_ITEMS = 12, 9
 
@@ -138,6 +139,19 @@ def train(
             change(model)
             tracker.step(ids)
     return tracker
+
+
+@pytest.mark.parametrize("credit", ["step", "source"])
+@pytest.mark.parametrize("optimizer", sorted(make_optimizers(Recommender())))
+def test_what_a_gpu_computes_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, optimizer: str, credit: str
+) -> None:
+    """Without reading results in between; here on the CPU."""
+    wanted = train(optimizer, credit=credit).slots()
+    for module in (_recorder, _shares):
+        monkeypatch.setattr(module, "on_gpu", lambda values: True)
+    for slot, same in zip(train(optimizer, credit=credit).slots(), wanted, strict=True):
+        assert slot == pytest.approx(same, rel=1e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("optimizer", sorted(make_optimizers(Recommender())))
@@ -310,7 +324,7 @@ def test_a_saved_run_opens_with_its_model(tmp_path: Path) -> None:
     registry._ADDED.clear()
     registry.load.cache_clear()
     registry.names.cache_clear()
-    with pytest.raises(whereof.WhereofError, match="own-score"):
+    with pytest.raises(whereof.WhereofError, match="of your own, score"):
         whereof.Run.open(tmp_path / "run")
     opened = open_run(tmp_path / "run", tracker.model, score, **tables)
     assert opened.explain("user 3", "item 2").facts == run.explain("user 3", "item 2").facts

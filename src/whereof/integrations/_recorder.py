@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whereof.errors import WhereofError, need
-from whereof.integrations._shares import CREDITS, Share, gradient_rows, some_gradient_rows
+from whereof.integrations._shares import (
+    CREDITS,
+    Share,
+    gradient_rows,
+    on_gpu,
+    some_gradient_rows,
+    sum_where,
+)
 from whereof.integrations._tables import PLACES, Tables, is_table, widened
 from whereof.training.results import Bookkeeping
 from whereof.types import Rows
@@ -56,14 +63,15 @@ class _Probe(NamedTuple):
 
     rows: Tensor
     gradient: Tensor
-    """(n,) and (n, width)."""
+    """(n,), with repetitions, and (n, width)."""
 
 
 class Recorder:
     """The trace of a training, step by step; `whereof.torch.Tracker` says what the arguments are.
 
     Hooks of the embedding tables keep lookups and their gradients. Hooks of the optimizer turn the
-    gradients of the rows that a fact owns into changes, right after an update.
+    gradients of the rows that a fact owns into changes, right after an update. A GPU works on while
+    Python goes on, so a step reads no result of the GPU, except with credit step.
     """
 
     def __init__(
@@ -88,6 +96,7 @@ class Recorder:
         self._dense: list[tuple[str, Tensor, Tensor]] = []  # queries scored against whole tables
         self._pieces: list[_Piece] = []
         self._probes: dict[str, _Probe] = {}
+        self._n_steps = 0
         self._tables: Tables | None = None
         self._hooks = [
             optimizer.register_step_pre_hook(lambda *_: self._before_step()),
@@ -143,41 +152,49 @@ class Recorder:
     def _probe(self, name: str, ids: Tensor) -> None:
         """Add up the gradient of a few rows of a table, over all lookups since the last step."""
         if name not in self._probes:
-            rows = self._rows(ids[:_N_PROBED], self._columns[name][0]).unique()
-            padding = self.model.get_submodule(name).padding_idx
-            rows = rows if padding is None else rows[rows != padding]
+            rows = self._rows(ids[:_N_PROBED], self._columns[name][0])
             width = self._initial[name].shape[1]
             self._probes[name] = _Probe(rows, self._initial[name].new_zeros(len(rows), width))
         rows, total = self._probes[name]
+        padding = self.model.get_submodule(name).padding_idx
         for lookup in self._seen:
             if lookup.name == name:
-                found, which = (lookup.rows.reshape(-1, 1) == rows).nonzero(as_tuple=True)
-                gradient = lookup.gradient.reshape(-1, total.shape[1])
-                total.index_add_(0, which, gradient.index_select(0, found))
+                mine = lookup.rows.reshape(-1, 1) == rows
+                if padding is not None:  # has no gradient
+                    mine &= rows != padding
+                total += sum_where(mine, lookup.gradient.reshape(-1, total.shape[1]))
         for table, query, gradient in self._dense:
             if table == name:
                 total += gradient[:, rows].T @ query
 
-    def _scale(self, name: str) -> float:
+    def _scale(self, name: str) -> Any:
         """What the gradients of a table were multiplied by after the backward pass.
 
         Clipping by norm and the scaling of mixed precision multiply all of them by one number.
         """
         probe, table = self._probes.get(name), self._weights[name]
-        if probe is None or table.grad is None or not probe.gradient.any():
+        if probe is None or table.grad is None:
             return 1.0
         recorded, given = probe.gradient, some_gradient_rows(table.grad, probe.rows)
-        scale = float((given * recorded).sum() / (recorded * recorded).sum())
-        left, size = (given - scale * recorded).norm(), torch.maximum(given.norm(), recorded.norm())
-        if float(left) > _CHANGED * float(size):
-            warnings.warn(
-                f"the gradient of table {name} is not that of its lookups, for example because of "
-                "clipping by value or a penalty on the whole table; the tracker credits facts with "
-                "the gradients of their lookups only",
-                stacklevel=2,
-            )
-            return 1.0
-        return scale if abs(scale - 1.0) > _CHANGED else 1.0
+        square = (recorded * recorded).sum()
+        scale = (given * recorded).sum() / square
+        left, size = (given - scale * recorded).norm(), torch.maximum(given.norm(), square.sqrt())
+        otherwise = left > _CHANGED * size
+        self._changed[name] |= otherwise
+        scaled = (square > 0) & ~otherwise & ((scale - 1.0).abs() > _CHANGED)
+        return torch.where(scaled, scale, 1.0)
+
+    def _check_gradients(self) -> None:
+        """Warn about tables with gradients that were changed otherwise."""
+        for name, changed in self._changed.items():
+            if bool(changed):
+                warnings.warn(
+                    f"the gradient of table {name} is not that of its lookups, for example because "
+                    "of clipping by value or a penalty on the whole table; the tracker credits "
+                    "facts with the gradients of their lookups only",
+                    stacklevel=3,
+                )
+                changed.zero_()
 
     def collect(self, whose: Callable[[Lookup, int, int], Tensor]) -> None:
         """Take the gradients of all lookups so far.
@@ -229,6 +246,10 @@ class Recorder:
             for name, weight in self._weights.items()
         }
         self._initial = {name: it.detach().clone() for name, it in self._weights.items()}
+        self._changed = {
+            name: torch.zeros((), dtype=torch.bool, device=it.device)
+            for name, it in self._initial.items()
+        }
         self._ledger = {
             (kind, name): torch.zeros_like(it)
             for name, it in self._initial.items()
@@ -303,9 +324,7 @@ class Recorder:
             return
         loops = rows == self._rows(ids, first)  # whose changes stand in the subject slot
         for column, mine in ((first, loops), (at, ~loops)):
-            if bool(mine.any()):
-                piece = _Piece(name, column, ids[mine], rows[mine], gradient[mine])
-                self._pieces.append(piece)
+            self._keep(name, column, ids, rows, gradient[:, None], mine[:, None])
 
     def _rows(self, ids: Tensor, at: int) -> Tensor:
         """(n,) the row of each fact in a column."""
@@ -324,13 +343,24 @@ class Recorder:
             if earlier is not None:  # the change of a self-loop stands in the subject slot
                 own &= (wanted != earlier)[:, None]
             earlier = wanted
-            found = own.reshape(-1).nonzero()[:, 0]
-            if width == 1 and len(found) == len(ids):
-                self._pieces.append(_Piece(name, at, ids, wanted, gradient))
-            elif len(found):
-                whose, mine = found // width, gradient.index_select(0, found)
-                owners, owned = ids.index_select(0, whose), wanted.index_select(0, whose)
-                self._pieces.append(_Piece(name, at, owners, owned, mine))
+            self._keep(name, at, ids, wanted, gradient.reshape(*own.shape, -1), own)
+
+    def _keep(
+        self, name: str, at: int, ids: Tensor, rows: Tensor, gradient: Tensor, own: Tensor
+    ) -> None:
+        """Keep the gradients (n, k, width) that are those of the facts' own rows (n,)."""
+        if on_gpu(own):  # finding them would wait for the GPU
+            gradient = torch.bmm(own[:, None].to(gradient.dtype), gradient)[:, 0]
+            self._pieces.append(_Piece(name, at, ids, rows, gradient))
+            return
+        n_each, found = own.shape[1], own.reshape(-1).nonzero()[:, 0]
+        gradient = gradient.reshape(own.numel(), -1)
+        if n_each == 1 and len(found) == len(ids):
+            self._pieces.append(_Piece(name, at, ids, rows, gradient))
+        elif len(found):
+            whose, mine = found // n_each, gradient.index_select(0, found)
+            owners, owned = ids.index_select(0, whose), rows.index_select(0, whose)
+            self._pieces.append(_Piece(name, at, owners, owned, mine))
 
     def _take_scores(self, name: str, ids: Tensor, query: Tensor, gradient: Tensor) -> None:
         """The same for scores (n, n_rows) of queries against a whole table."""
@@ -375,6 +405,9 @@ class Recorder:
                 self._split_rest(name, share, mine, moved)
         self._pieces.clear()
         self._probes.clear()
+        self._n_steps += 1
+        if self._n_steps & (self._n_steps - 1) == 0:  # seldom: it waits for a GPU
+            self._check_gradients()
 
     def _split_rest(
         self, name: str, share: Share, mine: Sequence[_Piece], moved: Tensor | None
@@ -442,6 +475,7 @@ class Recorder:
     def check_seen(self) -> None:
         """Refuse a training in which a place was never looked up, so that its trace is empty."""
         assert self._tables is not None
+        self._check_gradients()
         for at, names in enumerate(self._tables.by_column):
             if not any(self._trace[name, at].any() for name in names):
                 place = PLACES[at] if len(self._tables.by_column) == 3 else PLACES[2 * at]

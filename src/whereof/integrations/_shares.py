@@ -136,7 +136,18 @@ def some_gradient_rows(gradient: Tensor, rows: Tensor) -> Tensor:
     """(n, width) a few rows of a gradient, dense or sparse; a sparse one is not sorted first."""
     if not gradient.is_sparse:
         return gradient.index_select(0, rows)
-    found, which = (gradient._indices()[0][:, None] == rows).nonzero(as_tuple=True)
-    values = gradient._values()
-    total = values.new_zeros(len(rows), values.shape[1])
+    return sum_where(gradient._indices()[0][:, None] == rows, gradient._values())
+
+
+def on_gpu(values: Tensor) -> bool:
+    """Whether other work goes on while values are computed, unless it reads them."""
+    return bool(values.is_cuda)
+
+
+def sum_where(mine: Tensor, values: Tensor) -> Tensor:
+    """(m, width) sums of values (n, width), each of those that a column of mine (n, m) marks."""
+    if on_gpu(mine):  # finding the few that are marked would wait for the GPU
+        return mine.T.to(values.dtype) @ values
+    found, which = mine.nonzero(as_tuple=True)
+    total = values.new_zeros(mine.shape[1], values.shape[1])
     return total.index_add_(0, which, values.index_select(0, found))
