@@ -9,12 +9,14 @@ import pytest
 
 import whereof
 from whereof.training.problem import Problem
+from whereof.training.sampling import OBJECT_STREAM, draw_negatives, key_of
 
 torch = pytest.importorskip("torch", reason="needs the extra pykeen: make test-integrations")
 pytest.importorskip("pykeen", reason="needs the extra pykeen: make test-integrations")
 
 from pykeen.datasets import Nations  # noqa: E402 - after the check for pykeen
 from pykeen.pipeline import pipeline  # noqa: E402
+from pykeen.sampling import NegativeSampler  # noqa: E402
 from pykeen.training.callbacks import TrainingCallback  # noqa: E402
 from pykeen.triples import TriplesFactory  # noqa: E402
 
@@ -86,55 +88,96 @@ def single_facts() -> Any:
     return Nations().training.clone_and_exchange_triples(facts[keep])
 
 
-def test_a_traced_pipeline_explains_like_our_training_of_the_same_steps(tmp_path: Path) -> None:
-    """LCWA in one batch of all pairs: a softmax over all entities, as we train with batches."""
-    factory, epochs, rate = single_facts(), 5, 0.3
-    n_facts = factory.num_triples
+def native_negatives(native: whereof.Run, factory: TriplesFactory) -> type[NegativeSampler]:
+    """A sampler with the negatives of a native run, which are the same in every epoch."""
+    data, config = native.dataset, native.config
+    ids = [factory.entity_to_id[name] for name in data.entities.names]
+    drawn, candidates = {}, np.empty(1 + config.negatives, np.int32)
+    for fact_id, fact in enumerate(data.train):
+        key = key_of(np.uint64(config.seed), OBJECT_STREAM, np.uint64(fact_id), np.uint64(0))
+        draw_negatives(np.uint64(key), True, fact[2], 0, data.n_entities, candidates)
+        subject, relation, answer = data.fact_names(fact)
+        triple = factory.entity_to_id[subject], factory.relation_to_id[relation]
+        found = [(*triple, ids[each]) for each in candidates[1:]]
+        drawn[*triple, factory.entity_to_id[answer]] = found
+
+    class Native(NegativeSampler):  # type: ignore[misc]
+        def corrupt_batch(self, positive_batch: Any) -> Any:
+            return torch.tensor([drawn[tuple(fact)] for fact in positive_batch.tolist()])
+
+    return Native
+
+
+def pykeen_rows(native: whereof.Run, factory: TriplesFactory) -> list[Any]:
+    """The initial rows of a native run, as PyKEEN stores them."""
+    rows = Problem.of(native.dataset, native.config).initial_rows()
+    names = (native.dataset.entities, native.dataset.relations)
+    labels = (factory.entity_id_to_label, factory.relation_id_to_label)
+    found = []
+    for each, vocabulary, label in zip(rows, names, labels, strict=True):
+        start = each[[vocabulary.find(label[at]) for at in range(len(label))]]
+        if native.config.model == "complex":  # real and imaginary parts take turns
+            start = start.reshape(len(start), 2, -1).transpose(0, 2, 1)
+        found.append(torch.tensor(start.copy()))
+    return found
+
+
+@pytest.mark.parametrize("loop", ["slcwa", "lcwa"])
+@pytest.mark.parametrize("model", ["DistMult", "ComplEx", "TransE", "TransE L2", "RESCAL"])
+def test_a_traced_pipeline_explains_like_our_training_of_the_same_steps(
+    tmp_path: Path, model: str, loop: str
+) -> None:
+    """One batch of all facts. LCWA: a softmax over all entities. SLCWA: the same negatives."""
+    factory, epochs, rate, negatives = single_facts(), 10, 0.3, 4
+    n_facts, sampled = factory.num_triples, loop == "slcwa"
+    names = {"TransE L2": "transe-l2"}
     native = whereof.train(
         factory,
         out=tmp_path / "native",
-        model="distmult",
+        model=names.get(model, model.lower()),
         dim=8,
-        negatives="all",
+        loss="sigmoid" if sampled else "softmax",
+        negatives=negatives if sampled else "all",
+        redraw=False,
         batch_size=n_facts,
         optimizer="adagrad",
-        accumulator=1.0,
+        accumulator=0.1,
         rate=rate,
         credit="step",
         epochs=epochs,
         search=False,
         validate_every=0,
         inverse=False,
+        constraint="none",
         l2=0.0,
         n3=0.0,
     )
-    rows = Problem.of(native.dataset, native.config).initial_rows()
-    names = (native.dataset.entities, native.dataset.relations)
-    labels = (factory.entity_id_to_label, factory.relation_id_to_label)
-    start = [
-        torch.tensor(each[[vocabulary.find(label[at]) for at in range(len(label))]])
-        for each, vocabulary, label in zip(rows, names, labels, strict=True)
-    ]
-    tracer = Trace(factory, credit="step")
+    terms = 1 / (1 + negatives) if sampled else n_facts
+    loss = {"loss": "Softplus", "loss_kwargs": {"reduction": "sum"}}
+    sampler = {"negative_sampler": native_negatives(native, factory)} if sampled else {}
+    start, tracer = pykeen_rows(native, factory), Trace(factory, credit="step")
+    bounded = {} if model in ("ComplEx", "RESCAL") else {"entity_constrainer": None}
     result = train(
         factory,
-        "DistMult",
-        "lcwa",
+        model,
+        loop,
         tracer,
-        loss="CrossEntropy",
         optimizer="Adagrad",
-        optimizer_kwargs={  # PyKEEN takes the mean over the batch
+        optimizer_kwargs={  # PyKEEN's loss: the mean over the batch, or the sum over candidates
             "lr": rate,
-            "initial_accumulator_value": 1.0 / n_facts**2,
-            "eps": native.config.epsilon / n_facts,
+            "initial_accumulator_value": 0.1 / terms**2,
+            "eps": native.config.epsilon / terms,
         },
         training_kwargs={"num_epochs": epochs, "batch_size": n_facts},
         model_kwargs={
-            "entity_initializer": lambda x: start[0].clone(),
-            "relation_initializer": lambda x: start[1].clone(),
-            "entity_constrainer": None,
-            "regularizer": None,
+            "entity_initializer": lambda rows: start[0].reshape(rows.shape).clone(),
+            "relation_initializer": lambda rows: start[1].reshape(rows.shape).clone(),
+            "regularizer": "lp",
+            "regularizer_kwargs": {"weight": 0.0},
+            **bounded,
         },
+        **(loss if sampled else {"loss": "CrossEntropy"}),
+        **sampler,
     )
     run = tracer.run(result)
     assert native.dataset.fact_names(native.dataset.train[7]) == run.dataset.fact_names(
