@@ -145,7 +145,7 @@ def test_an_error_of_ours_is_one_line(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(Diverged) as caught:
         list(engine.retrain(recipe, JOBS[1:2], subject.predictions, never))
     assert type(caught.value) is Diverged
-    assert str(caught.value) == "training without 1 facts diverged; choose a lower rate"
+    assert str(caught.value) == "training without 1 fact diverged; choose a lower rate"
 
 
 def test_identities_tell_engines_apart(engine: Engine) -> None:

@@ -35,6 +35,13 @@ class Training:
         return rows.entity_rows, rows.relation_rows
 
 
+class Tensor:
+    """A parameter of PyTorch, which is no array as it is."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("use tensor.detach().numpy()")
+
+
 def elsewhere(native: whereof.Run, retrain: Any = None, **changes: Any) -> whereof.Run:
     """The same model as arrays."""
     data = native.dataset
@@ -133,10 +140,13 @@ def test_a_model_of_its_own_is_scored_by_itself(native: whereof.Run) -> None:
     ("returned", "said"),
     [
         (lambda rows: (rows[0][:3], rows[1]), r"entity_rows of shape \(3, 6\); this run has"),
-        (lambda rows: (np.full_like(rows[0], np.nan), rows[1]), "diverged"),
-        (lambda rows: rows[0], "relation_rows of shape"),
+        (lambda rows: (np.full_like(rows[0], np.nan), rows[1]), "training with all facts diverged"),
+        (lambda rows: None, "returned nothing; return entity rows and relation rows"),
+        (lambda rows: rows[0], "returned 1 value; return entity rows and relation rows"),
         (lambda rows: (*rows, rows[0]), "returned 3 values; return entity rows and"),
         (lambda rows: ("a", "b"), "returned str; return arrays of rows"),
+        (lambda rows: (rows[0], None), "returned NoneType; return arrays of rows"),
+        (lambda rows: (Tensor(), rows[1]), "returned is not an array: use tensor.detach"),
     ],
 )
 def test_what_the_function_returns_is_checked(

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from explain.helpers import check_all_facts, random_asks, random_run
 from explain.oracle import Ask
@@ -140,6 +142,16 @@ def test_more_than_double_precision_becomes_double(slots: bool) -> None:
     assert run.explain("a", "r", "b", top=None).facts == wanted.facts
 
 
+def test_no_held_out_facts_may_be_an_empty_list() -> None:
+    run = whereof.Run.from_arrays(**_arrays(valid=[], test=np.zeros((0, 3))))
+    assert (run.info()["n_valid"], run.info()["n_test"]) == (0, 0)
+
+
+def test_labels_may_be_a_series() -> None:
+    run = whereof.Run.from_arrays(**_arrays(labels=pd.Series({"a": "Egypt"})))
+    assert run.explain("Egypt", "r", "b").prediction.subject == "a"
+
+
 def test_labels_are_shown_and_found() -> None:
     run = whereof.Run.from_arrays(**_arrays(labels={"a": "Egypt", "r": "embassy"}))
     found = run.explain("Egypt", "embassy", "b")
@@ -160,9 +172,8 @@ def test_without_a_trace_there_is_no_rollback_but_other_methods() -> None:
 
 def test_what_needs_a_trace_suggests_no_method_that_it_refuses(tmp_path: Path) -> None:
     run = whereof.Run.from_arrays(**_arrays(trace=None))
-    for act in (lambda: run.impact(0), run.audit):
-        with pytest.raises(whereof.WhereofError, match=r"record a trace there$"):
-            act()
+    with pytest.raises(whereof.WhereofError, match=r"record a trace there$"):
+        run.impact(0)
     own = whereof.train("nations", out=tmp_path / "run", dim=4, epochs=1, trace=False, search=False)
     with pytest.raises(whereof.WhereofError, match=r"or choose method unrolled$"):
         own.impact(0)
@@ -216,7 +227,10 @@ def test_two_way_facts_are_pairs() -> None:
         ({"relation_rows": np.zeros((3, 3))}, "3 rows of width 3 for 2 relations"),
         ({"relation_rows": None}, "relation_rows has 0 rows of width 3 for 2 relations"),
         ({"model": "complex"}, "entity_rows has width 3, which is impossible for complex"),
-        ({"facts": np.zeros((5, 3))}, "facts are float64"),
+        ({"facts": np.zeros((5, 3))}, "facts is float64"),
+        ({"facts": [(0, 0, 1), (0, 1)]}, "facts has rows of several lengths"),
+        ({"valid": [("a", "r", "b")]}, "valid is <U1 of shape"),
+        ({"test": [0, 0, 1]}, r"test is int64 of shape \(3,\)"),
         ({"facts": np.zeros((5, 4), int)}, r"of shape \(5, 4\); give \(n, 3\)"),
         ({"facts": np.zeros((5, 2), int)}, r"of shape \(5, 2\); give \(n, 3\)"),
         ({"facts": np.array([[0, 0, 4]] * 5)}, "4"),
@@ -231,6 +245,11 @@ def test_two_way_facts_are_pairs() -> None:
         ({"trace": (np.zeros((5, 3)),) * 4}, "belongs to other data or another model"),
         ({"trace": (np.zeros((4, 3)),) * 3}, "belongs to other data or another model"),
         ({"loss": "hinge"}, "unknown loss 'hinge'"),
+        ({"entities": ["a", None, "c", "d"]}, "entities has None at position 1; give every row"),
+        ({"entities": ["a", "b", np.nan, "d"]}, "entities has nan at position 2"),
+        ({"relations": ["r", " "]}, "relations has ' ' at position 1"),
+        ({"entities": pa.array(["a", "b", "c", None])}, "entities has None at position 3"),
+        ({"retrain": "train"}, "retrain is 'train'; give your training function"),
         ({"entities": {"d": 3, "a": 0, "b": 1, "c": 2}}, "entities is a dict; give a list"),
         ({"relations": {"r", "q"}}, "relations is a set; give a list"),
         ({"entities": ["a", "b", "c", "\ud800"]}, "which is not text"),

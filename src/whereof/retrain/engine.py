@@ -28,6 +28,7 @@ from whereof.training.results import Parameters
 from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
 from whereof.types import FactIds, Facts, Numbers
+from whereof.units import count
 
 Result = Standings | Parameters
 Results = Generator[tuple[int, Result], None, None]
@@ -112,7 +113,8 @@ class Recipe:
 
 def diverged(removed: FactIds) -> Diverged:
     """The error for rows that are not finite."""
-    return Diverged(f"training without {len(removed)} facts diverged; choose a lower rate")
+    facts = f"without {count(len(removed), 'fact')}" if len(removed) else "with all facts"
+    return Diverged(f"training {facts} diverged; choose a lower rate")
 
 
 def removed_key(removed: FactIds, factor: float = 0.0) -> str:

@@ -17,10 +17,12 @@ from whereof.models.scoring import Scorer
 from whereof.predict.predictions import Predictions
 from whereof.retrain.engine import Engine, Job, Recipe, Results, Stop, diverged, processor_name
 from whereof.retrain.options import EngineOptions
+from whereof.run.arrays import as_array
 from whereof.training.config import TrainConfig
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.types import FactIds, Facts
+from whereof.units import count
 
 RetrainFunction = Callable[[FactIds], Any]
 """A function of yours that trains without some facts. It gets their ids, in ascending order.
@@ -76,11 +78,14 @@ class FunctionRecipe(Recipe):
         if isinstance(found, Scorer):
             scorer = found
         else:
-            rows = found if isinstance(found, tuple | list) else (found, mine.relation_rows[:, :0])
-            if len(rows) != 2:
+            rows = [*found] if isinstance(found, tuple | list) else [found]
+            if len(rows) == 1 and not mine.relation_rows.size:
+                rows.append(mine.relation_rows)
+            if len(rows) != 2 or found is None:
+                values = "nothing" if found is None else count(len(rows), "value")
                 raise WhereofError(
-                    f"the retraining function returned {len(rows)} values; return entity rows and "
-                    "relation rows, or entity rows alone in two-way data"
+                    f"the retraining function returned {values}; return entity rows and relation "
+                    "rows, or entity rows alone in two-way data"
                 )
             numbers = (_numbers(each, mine.entity_rows.dtype) for each in rows)
             scorer = replace(mine, entity_rows=next(numbers), relation_rows=next(numbers))
@@ -98,12 +103,12 @@ class FunctionRecipe(Recipe):
 
 def _numbers(values: Any, dtype: np.dtype[Any]) -> Any:
     """The rows that the function returned, as a contiguous array, or an error if they are not."""
-    try:
-        return np.ascontiguousarray(values, dtype)
-    except (TypeError, ValueError):
+    array = as_array(values, "what the retraining function returned")
+    if array.dtype.kind not in "fiu":
         raise WhereofError(
             f"the retraining function returned {type(values).__name__}; return arrays of rows"
-        ) from None
+        )
+    return np.ascontiguousarray(array, dtype)
 
 
 class FunctionEngine(Engine):

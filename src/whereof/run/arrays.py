@@ -12,7 +12,7 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.models import Widths, find_model
 from whereof.run.folder import Manifest, RunFolder
-from whereof.settings import check_text, checked
+from whereof.settings import check_text, checked, shown
 from whereof.training.results import Parameters
 from whereof.types import FactIds, Facts, Rows
 
@@ -76,6 +76,8 @@ class ArrayRun(RunFolder):
         """
         from whereof.data.read import as_labels  # slow to import
 
+        if not (retrain is None or callable(retrain)):
+            raise WhereofError(f"retrain is {shown(retrain)}; give your training function")
         rows = _floats(entity_rows, "entity_rows")
         n_entities, width = rows.shape
         if n_entities != len(entities):
@@ -92,8 +94,9 @@ class ArrayRun(RunFolder):
             )
         widths = scoring.widths(dim)
         related_rows = _relation_rows(relation_rows, len(related), widths, rows.dtype)
-        splits = (facts, valid, test)
-        data = _dataset(name, named, related, splits, as_labels(labels or {}), n_subjects)
+        splits = {"facts": facts, "valid": valid, "test": test}
+        labels = as_labels({} if labels is None else labels)
+        data = _dataset(name, named, related, splits, labels, n_subjects)
         config = {  # other settings are not known
             "model": model,
             "dim": dim,
@@ -114,19 +117,24 @@ class ArrayRun(RunFolder):
 
 def _names(values: Sequence[Any], kind: str) -> list[str]:
     """The name of each row."""
+    from whereof.data.columns import is_missing  # slow to import
+    from whereof.data.frames import cells_of
+
     if isinstance(values, Set | Mapping):  # whose order may be any
         raise WhereofError(
             f"{kind} is a {type(values).__name__}; give a list: the name of each row"
         )
-    found = [*map(str, values)]
-    for each in found:
-        check_text(f"a name in {kind}", each)
-    return found
+    cells = cells_of(values)
+    for at, cell in enumerate(cells):
+        if is_missing(cell):
+            raise WhereofError(f"{kind} has {shown(cell)} at position {at}; give every row a name")
+        check_text(f"a name in {kind}", str(cell))
+    return [*map(str, cells)]
 
 
 def _floats(values: ArrayLike, name: str) -> Rows:
     """(n, width) numbers; single and double precision are kept."""
-    array = _native(values)
+    array = _native(values, name)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     if array.ndim != 2:
@@ -157,7 +165,7 @@ def _dataset(
     name: str,
     names: list[str],
     relations: list[str],
-    splits: tuple[ArrayLike | None, ...],
+    splits: Mapping[str, ArrayLike | None],
     labels: Mapping[str, str],
     n_subjects: int | None,
 ) -> Dataset:
@@ -173,23 +181,25 @@ def _dataset(
             raise WhereofError(f"{kind} has a name twice; give every row its own name")
     entities = Vocabulary(tuple(names), labels)
     related = Vocabulary(tuple(relations), labels, kind="relation")
-    nothing, columns = np.empty((0, 3), np.int32), 3 if relations else 2
-    train, valid, test = (nothing if it is None else _fact_ids(it, columns) for it in splits)
+    columns = 3 if relations else 2
+    train, valid, test = (_fact_ids(it, columns, split) for split, it in splits.items())
     return Dataset(name, entities, related, train, valid, test, subjects, objects)
 
 
-def _fact_ids(facts: ArrayLike, columns: int) -> Facts:
+def _fact_ids(facts: ArrayLike | None, columns: int, split: str) -> Facts:
     """(n, 3) ids; the dataset checks that they exist."""
-    ids = np.asarray(facts)
+    ids = as_array([] if facts is None else facts, split)
+    if not ids.size and ids.shape in ((0,), (0, columns), (0, 3)):
+        return np.empty((0, 3), np.int32)
     whole = np.issubdtype(ids.dtype, np.integer)
     if ids.ndim != 2 or ids.shape[1] not in (columns, 3) or not whole:
         raise WhereofError(
-            f"facts are {ids.dtype} of shape {ids.shape}; give (n, {columns}) whole numbers, the "
+            f"{split} is {ids.dtype} of shape {ids.shape}; give (n, {columns}) whole numbers, the "
             "positions of their names"
         )
-    if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
+    if not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
         raise WhereofError(
-            f"facts have ids from {ids.min()} to {ids.max()}; ids are positions, counted from 0"
+            f"{split} has ids from {ids.min()} to {ids.max()}; ids are positions, counted from 0"
         )
     if ids.shape[1] == 2:
         ids = np.insert(ids, 1, 0, axis=1)
@@ -203,16 +213,15 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
     slots = (part.stop - part.start for part in widths.slots(n_directions))
     wanted = [width for width in slots if width]  # two-way data has no relation rows
     if isinstance(trace, tuple):
-        parts = [
-            part.reshape(*part.shape[:1], prod(part.shape[1:])) for part in map(_native, trace)
-        ]
+        arrays = (_native(part, "trace") for part in trace)
+        parts = [part.reshape(*part.shape[:1], prod(part.shape[1:])) for part in arrays]
         parts = [part for part in parts if part.shape != (n_facts, 0)]
         shapes = [part.shape for part in parts]
         if shapes == [(n_facts, width) for width in wanted]:
             return np.concatenate(parts, axis=1)
         found = f"{len(shapes)} slots of {shapes[:4]}"
     else:
-        array = _native(trace)
+        array = _native(trace, "trace")
         as_slots = (n_facts, len(wanted), wanted[0]) if len(set(wanted)) == 1 else None
         if array.shape in (as_slots, (n_facts, sum(wanted))):
             return array.reshape(n_facts, sum(wanted))
@@ -224,16 +233,23 @@ def _slots(trace: Any, n_facts: int, widths: Widths, n_directions: int) -> NDArr
     )
 
 
-def _native(values: Any) -> NDArray[Any]:
+def _native(values: Any, name: str) -> NDArray[Any]:
     """An array in a precision and byte order that kernels accept."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise WhereofError("the rows of an array must have one length") from None
+    array = as_array(values, name)
     if np.ma.is_masked(values):
-        raise WhereofError("the array has masked numbers; fill them first")
+        raise WhereofError(f"{name} has masked numbers; fill them first")
     if array.dtype.kind not in "fiu":
-        raise WhereofError(f"the array must have numbers, not {array.dtype}")
+        raise WhereofError(f"{name} must have numbers, not {array.dtype}")
     if array.dtype.kind != "f" or array.dtype.itemsize > np.dtype(np.float64).itemsize:
         return array.astype(np.float64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """An array, or an error that names it."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise WhereofError(f"{name} has rows of several lengths; give them one length") from None
+    except (RuntimeError, TypeError) as error:  # of a tensor that is trained, or on a GPU
+        raise WhereofError(f"{name} is not an array: {error}") from None
