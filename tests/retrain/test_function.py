@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from listening import Recorded
 from trained import train
 
 import whereof
@@ -156,6 +157,25 @@ def test_what_the_function_returns_is_checked(
     run = elsewhere(native, lambda skip: returned(rows))
     with pytest.raises(whereof.WhereofError, match=said):
         run.verify(*EGYPT, top=2)
+
+
+def test_a_run_without_a_trace_is_evaluated_reported_and_shown(
+    native: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = elsewhere(native, Training(native), trace=None)
+    found = run.evaluate(limit=1, removals=2)
+    assert {row.method for row in found.removal} == {"gradient-dot", "random"}
+    events = Recorded()
+    options = {"protocols": "removal", "k": 1, "events": events}
+    suite = run.evaluate(suite="faithfulness", limit=1, **options)
+    assert {row.method for row in suite.removal} == {*NEED_NO_TRACE, "verified", "retrain"}
+    left_out = "retrain:precision=float64 is left out: other software trained this run"
+    assert any(note.startswith(left_out) for note in events.notes)
+    assert "Examples" in run.report(tmp_path / "report.html").read_text()
+    pages = list[str]()
+    monkeypatch.setattr("whereof.present.notebook.show", lambda page, height: pages.append(page))
+    run.show(*EGYPT, top=3)
+    assert "gradient-dot" in pages[0]
 
 
 def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run) -> None:

@@ -231,7 +231,7 @@ class Run(ArrayRun):
         from whereof.present.report import report_page
 
         if names:
-            options.setdefault("graph", True)
+            options.setdefault("graph", self._draws(options))
             return self.explain(*names, **options).show(height)
         stored = self.evaluations()
         return show(report_page(self.about, stored.found, notes=stored.notes), height)
@@ -649,7 +649,7 @@ class Run(ArrayRun):
         seeds, protocols and suite, and of `whereof.EngineOptions`, such as threads.
         """
         from whereof.api.runs import open_cases
-        from whereof.evaluate.evaluation import check_possible, evaluate
+        from whereof.evaluate.evaluation import check_possible, evaluate, usual_options
         from whereof.evaluate.options import EvaluateOptions
         from whereof.evaluate.suite import SUITES
 
@@ -661,8 +661,7 @@ class Run(ArrayRun):
         where, given["predictions"] = EngineOptions.take(given), str(given["predictions"])
         suite, notes = SUITES.get(str(given.get("suite"))), list[str]()
         if not suite:
-            usual = str(EvaluateOptions.methods).split(",")
-            given.setdefault("methods", [*dict.fromkeys([self.default_method, *usual])])
+            given = usual_options(self._trained, self.default_method) | given
         else:
             given = suite.choose(self._trained) | given
             notes = suite.notes(self._trained) if "methods" not in options else []
@@ -746,7 +745,14 @@ class Run(ArrayRun):
         for each in self.interesting("top-new", n) if n else ():
             names = (each.subject, each.relation, each.object)
             asked = (prediction.typed(name) for name in names if name is not None)
-            yield self.explain(*asked, graph=True)
+            yield self.explain(*asked, graph=self._draws({}))
+
+    def _draws(self, options: Mapping[str, Any]) -> bool:
+        """Whether the method of an explanation can estimate the facts of a graph together."""
+        from whereof.explain.method import get_method
+
+        method = str(self.with_method(options)["method"])
+        return options.get("history") is not None or "groups" in get_method(method).can
 
     @checked
     def verify(

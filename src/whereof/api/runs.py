@@ -397,9 +397,10 @@ def sibling(run: Run, events: Events, machine: MachineOptions | None = None, **c
     if not changes:
         return run
     if run._n_trained is None:
+        remedy = "leave out seeds" if "seed" in changes else "train a run with whereof"
         raise WhereofError(
             "other software trained this run, so it cannot be trained with another "
-            f"{' or '.join(changes)}; leave out seeds"
+            f"{' or '.join(changes)}; {remedy}"
         )
     path, config = sibling_path(run.file(""), changes), own.replace(**changes)
     words = ", ".join(f"{name} {value}" for name, value in changes.items())

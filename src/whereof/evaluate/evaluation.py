@@ -29,6 +29,7 @@ from whereof.evaluate.suite import SUITES, Faithfulness
 from whereof.evaluate.variant import find_variant
 from whereof.events import Foreseen
 from whereof.predict.predictions import stand_alike
+from whereof.predict.scored import Trained
 from whereof.retrain.retrainer import Case
 from whereof.run.files import check_seal, parse_json
 from whereof.table import Column, Table, Tabular, table_from
@@ -249,6 +250,15 @@ def _section(part: Protocol | Faithfulness, found: Evaluation) -> Section:
         tuple(part.charts(found)),
         part.headline(found),
     )
+
+
+def usual_options(trained: Trained, default_method: str) -> dict[str, Any]:
+    """Methods and sizes unless they are named; without a trace, only those that need none."""
+    methods = [*dict.fromkeys([default_method, *str(EvaluateOptions.methods).split(",")])]
+    untraced = [text for text in methods if "trace" not in find_variant(text).method.needs]
+    if trained.trace is not None or default_method not in untraced:
+        return {"methods": methods}
+    return {"methods": untraced, "k": [1, 10]}
 
 
 def check_possible(case: Case, options: EvaluateOptions, threads: int | None = None) -> None:

@@ -154,8 +154,11 @@ SUITES = {each.name: each for each in (Faithfulness(),)}
 
 def _lack(text: str, trained: "Trained") -> str:
     """What a run lacks for a method; empty if nothing."""
+    variant = find_variant(text)
+    if variant.trained and trained.n_trained is None:
+        return f"other software trained this run, without {' and '.join(variant.trained)}"
     try:
-        find_variant(text).method.check(trained)
+        variant.method.check(trained)
     except WhereofError as error:
         return str(error)
     return ""
