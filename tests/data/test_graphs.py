@@ -70,6 +70,12 @@ def test_users_and_items_of_one_name_stay_apart() -> None:
     assert [back.entities.label(i) for i in range(4)] == ["1", "2", "Vertigo", "3"]
 
 
+def test_a_prefix_that_only_some_nodes_have_is_part_of_their_names() -> None:
+    links = [("subject:art", "object:vase", "of"), ("object:vase", "subject:art", "in")]
+    found = whereof.read(networkx.MultiDiGraph(links))
+    assert found.entities.names == ("object:vase", "subject:art")
+
+
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
@@ -111,6 +117,27 @@ def test_a_graph_of_rdflib_is_read_as_its_file(tmp_path: Path) -> None:
     assert found.notes == ("train: 1 triple left out: the object is a literal",)
     with pytest.raises(WhereofError, match="graph: RDF has no columns to choose from"):
         whereof.read(graph, columns="1,2,3")
+
+
+def test_a_graph_of_rdflib_gives_the_same_facts_in_every_process() -> None:
+    """Rdflib keeps triples in an order that depends on PYTHONHASHSEED."""
+    rdflib = pytest.importorskip("rdflib", reason="rdflib is not installed")
+    pytest.importorskip("pyoxigraph", reason="pyoxigraph is not installed")
+    names = [rdflib.URIRef(f"http://x/{letter}") for letter in "hgfedcba"]
+    graph = rdflib.Graph()
+    for name in names:
+        graph.add((name, rdflib.URIRef("http://x/r"), names[0]))
+    found = facts(whereof.read(graph))
+    assert [subject for subject, *_ in found] == sorted(map(str, names))
+
+
+def test_a_name_that_rdflib_cannot_write_is_one_line() -> None:
+    rdflib = pytest.importorskip("rdflib", reason="rdflib is not installed")
+    pytest.importorskip("pyoxigraph", reason="pyoxigraph is not installed")
+    graph, r = rdflib.Graph(), rdflib.URIRef("http://x/r")
+    graph.add((rdflib.URIRef("http://x/a b"), r, r))
+    with pytest.raises(WhereofError, match=r"graph: .*valid URI.*; correct the triple"):
+        whereof.read(graph)
 
 
 def test_all_facts_are_one_table() -> None:

@@ -1,6 +1,6 @@
 """Read facts from NetworkX graphs and GraphML files. `rdf.py` reads rdflib graphs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +11,7 @@ from whereof.data.options import ReadOptions
 from whereof.data.text import open_bytes
 from whereof.errors import WhereofError, need
 
+_Edge = tuple[Any, Any, dict[str, Any]]
 _LABELS: Final = ("label", "title", "name", "text")
 """Attributes of nodes that are labels, in order of precedence."""
 
@@ -53,9 +54,9 @@ def read_networkx(
             "networkx.DiGraph(graph) has every edge in both directions"
         )
     edges = _edges(graph)
+    ends = _ends(edges)
     columns: dict[str, list[Any]] = {
-        place: [_name(node, place) for node in (edge[at] for edge in edges)]
-        for at, place in enumerate(("subject", "object"))
+        place: [names[edge[at]] for edge in edges] for at, (place, names) in enumerate(ends.items())
     }
     attributes = dict.fromkeys(name for *_, data in edges for name in data)
     columns |= {
@@ -71,10 +72,10 @@ def read_networkx(
     table = read_frame(columns, options, where, "edge")
     if not len(table):
         raise WhereofError(f"{where}: no edges; give a graph with facts")
-    return replace(table, labels=_labels(graph, edges))
+    return replace(table, labels=_labels(graph, edges, ends))
 
 
-def _edges(graph: Any) -> list[tuple[Any, Any, dict[str, Any]]]:
+def _edges(graph: Any) -> list[_Edge]:
     """All edges with their attributes, in the order of their keys if these number all edges."""
     edges = [*graph.edges(data=True)]
     if graph.is_multigraph():
@@ -84,19 +85,34 @@ def _edges(graph: Any) -> list[tuple[Any, Any, dict[str, Any]]]:
     return edges
 
 
-def _name(node: Any, place: str) -> Any:
-    """The name of a node; `to_networkx` separates subjects and objects by a prefix."""
-    return node.removeprefix(f"{place}:") if isinstance(node, str) else node
+def _ends(edges: Iterable[_Edge]) -> dict[str, dict[Any, Any]]:
+    """The names of all subjects and of all objects, by node.
+
+    In two-way data, `to_networkx` separates subjects from objects by a prefix of every node.
+    """
+    places = enumerate(("subject", "object"))
+    nodes: dict[str, list[Any]] = {place: [edge[at] for edge in edges] for at, place in places}
+    prefixed = all(
+        isinstance(node, str) and node.startswith(f"{place}:")
+        for place, found in nodes.items()
+        for node in found
+    )
+    return {
+        place: {node: node.removeprefix(f"{place}:") if prefixed else node for node in found}
+        for place, found in nodes.items()
+    }
 
 
-def _labels(graph: Any, edges: Iterable[tuple[Any, Any, dict[str, Any]]]) -> dict[str, str]:
+def _labels(
+    graph: Any, edges: Iterable[_Edge], ends: Mapping[str, Mapping[Any, Any]]
+) -> dict[str, str]:
     """Labels of nodes and of relations, by name; if two have the same name, of the object."""
     labels: dict[str, str] = {}
-    for at, place in enumerate(("subject", "object")):
-        for node in dict.fromkeys(edge[at] for edge in edges):
-            name, data = str(_name(node, place)), graph.nodes[node]
-            found = next((data[it] for it in _LABELS if isinstance(data.get(it), str)), name)
-            labels |= {name: found} if found != name else {}
+    for names in ends.values():
+        for node, name in names.items():
+            data = graph.nodes[node]
+            found = next((data[it] for it in _LABELS if isinstance(data.get(it), str)), str(name))
+            labels |= {str(name): found} if found != str(name) else {}
     for *_, data in edges:
         relation, label = data.get("relation"), data.get("label")
         if isinstance(label, str) and relation not in (None, label):

@@ -40,9 +40,13 @@ def read_rdf(path: Path, form: str, options: ReadOptions, split: str) -> FactTab
 
 
 def read_rdflib(graph: Any, options: ReadOptions) -> FactTable:
-    """Read the triples of a graph of rdflib, as those of a file."""
+    """Read the triples of a graph of rdflib, sorted: its own order differs between processes."""
     rdf = _parser("graph", options.replace(format=None))
-    text = graph.serialize(format="nt", encoding="utf-8")
+    try:
+        lines = graph.serialize(format="nt", encoding="utf-8").splitlines(keepends=True)
+    except Exception as error:  # of rdflib, about an IRI with a space
+        raise WhereofError(f"graph: {error}; correct the triple") from None
+    text = b"".join(sorted(lines))
     try:
         return _Triples(rdf, rdf.parse(text, format=rdf.RdfFormat.N_TRIPLES), "").table("graph")
     except SyntaxError as error:
