@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from whereof.errors import WhereofError
 from whereof.run.files import check_seal, read_json, write_sealed
@@ -15,8 +17,18 @@ from whereof.units import count
 NAME = "reliability.json"
 _CORRELATED, _CLOSE = 0.9, (0.67, 1.5)
 """The rank correlation and the ratios of sizes that count as close."""
+NOISE = 0.005
+"""A part of the value that nobody would call a change."""
 _LEAST, _SHARE = 5, 0.8
 """Announced changes are believed if this number of them is known, and this share came true."""
+
+
+def sizes_agree(said: ArrayLike, done: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
+    """Whether estimated changes of a value have about the size of the actual ones."""
+    said, done, noise = np.asarray(said), np.asarray(done), NOISE * np.abs(value)
+    least, most = (factor * np.abs(said) for factor in _CLOSE)
+    near = (said * done > 0) & (np.abs(done) >= least) & (np.abs(done) <= most)
+    return np.asarray(near | (np.maximum(np.abs(said), np.abs(done)) <= noise))
 
 
 @dataclass(frozen=True)
