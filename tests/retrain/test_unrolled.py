@@ -233,7 +233,7 @@ def test_what_is_not_known_is_not_shown(run: whereof.Run) -> None:
     found = run.explain(*FACT, method="unrolled", rivals=0, without=[3, 5])
     assert found.without.top_answer_changes is None
     assert not found.without.top_answer
-    told = replace(found, reliability=Reliability(claims=(Claims("unrolled", 9, 1.0, 9, 9),)))
+    told = replace(found, reliability=Reliability(claims=(Claims("unrolled", 9, 1.0, 9, 9, 9),)))
     page = explanation_page(told)
     assert "top answer</th>" in page
     assert "None" not in page
