@@ -88,6 +88,14 @@ class Planned(Event, frozen=True):
     at_once: int
 
 
+class SweepsPlanned(Event, frozen=True):
+    """Sweeps through training are about to start."""
+
+    n_sweeps: int
+    seconds: float
+    """Estimated from the time that training took."""
+
+
 class Advanced(Event, frozen=True):
     """Some of the work is done."""
 

@@ -123,6 +123,11 @@ def plan_text(n_retrainings: int, duration: float, at_once: int, n_known: int = 
     return f"{text}; {n_known:,} more {verb} stored already" if n_known else text
 
 
+def sweeps_text(n_sweeps: int, duration: float) -> str:
+    """Such as `2 sweeps through training, about 1 min 20 s`."""
+    return f"{count(n_sweeps, 'sweep')} through training, about {seconds(duration)}"
+
+
 def _mean(value: float) -> str:
     if value.is_integer():
         return f"{int(value):,}"

@@ -16,6 +16,7 @@ from whereof.events import (
     Note,
     Planned,
     StageStarted,
+    SweepsPlanned,
     TrainingAdvanced,
     TrainingStarted,
     Validated,
@@ -84,6 +85,12 @@ def test_plans_and_times_in_words() -> None:
     )
     assert plan_text(3, 0.02, 2) == "3 retrainings, 2 at a time, less than a second"
     assert plan_text(2, 7000.0, 8) == "2 retrainings, 2 at a time, about 1 h 57 min"
+
+
+def test_the_price_of_long_sweeps_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeps = SweepsPlanned(1, 4.9), SweepsPlanned(2, 80.0), SweepsPlanned(2, 80.0)
+    lines = said(*sweeps, monkeypatch=monkeypatch)
+    assert lines == ["2 sweeps through training, about 1 min 20 s"]
 
 
 def test_stages_are_numbered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from whereof.evaluate import reliability
 from whereof.events import Events
 from whereof.retrain.engine import Job
 from whereof.retrain.journal import open_journal
-from whereof.run.reliability import Claims, Linearity, Reliability
+from whereof.run.reliability import Claims, Linearity, Reliability, sizes_agree
 from whereof.training.config import MachineOptions
 from whereof.training.trainer import Trainer
 
@@ -69,7 +69,8 @@ def test_claims_are_what_explanations_say_and_verdicts_find(run: whereof.Run) ->
             came = verdict.actual.top_answer == first.top_answer_without
             true += bool(first.top_answer_changes) and came
     said, real = np.median(falls, axis=0)
-    assert found == Claims("rollback", 6, pytest.approx(said / real), announced, true)
+    right = sum(2 / 3 <= real / said <= 1.5 for said, real in falls)
+    assert found == Claims("rollback", 6, pytest.approx(said / real), right, announced, true)
 
 
 def test_claims_of_unrolled_are_those_of_single_explanations(tmp_path: Path) -> None:
@@ -182,7 +183,20 @@ def test_a_sweep_stops_when_its_time_is_over(tmp_path: Path) -> None:
 def test_changes_are_believed_if_four_of_five_came_true(
     announced: int, true: int, believed: bool
 ) -> None:
-    assert Claims("rollback", 20, 1.0, announced, true).believable is believed
+    assert Claims("rollback", 20, 1.0, 20, announced, true).believable is believed
+
+
+@pytest.mark.parametrize(("right", "close"), [(40, True), (39, False), (0, False)])
+def test_sizes_are_close_if_those_of_four_of_five_facts_are_right(right: int, close: bool) -> None:
+    """A right median is not enough."""
+    assert Claims("rollback", 50, 1.0, right, 9, 9).is_close is close
+
+
+def test_a_right_size_is_one_within_a_factor() -> None:
+    said = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.004])
+    done = np.array([0.1, 0.15, 0.16, 0.06, -0.1, 0.004, 0.1, -0.004])
+    right = [True, True, False, False, False, True, False, True]
+    assert sizes_agree(said, done, np.ones(8)).tolist() == right
 
 
 def test_words() -> None:
@@ -192,14 +206,15 @@ def test_words() -> None:
     far = Linearity(100, 0.5, 0.4, 0.3, 1e-6)
     assert str(far).startswith("Training does not respond linearly")
     assert "unknown" in str(Linearity(0, None, None, None, 0.0))
-    said = str(Claims("rollback", 50, 3.5, 40, 18))
+    said = str(Claims("rollback", 50, 3.5, 4, 40, 18))
     assert (
-        "3.5 times as large as the actual ones (median). 18 of 40 announced changes of the answer"
-        in said
+        "3.5 times as large as the actual one in the median. 18 of 40 announced changes of the "
+        "answer" in said
     )
-    said = str(Claims("rollback", 50, 1.01, 0, 0))
+    said = str(Claims("rollback", 50, 1.01, 41, 0, 0))
     assert said == (
-        "In 50 checks by retraining, the falls that rollback estimated were as large as the actual "
-        "ones (median). No change of the answer was announced."
+        "In 50 checks by retraining, the change that rollback estimated had the right size in 41 "
+        "(within a factor of 1.5), and was as large as the actual one in the median. No change of "
+        "the answer was announced."
     )
-    assert "most actual changes were not falls" in str(Claims("rollback", 50, None, 0, 0))
+    assert "in 3 (within a factor of 1.5). No" in str(Claims("rollback", 50, None, 3, 0, 0))

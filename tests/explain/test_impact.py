@@ -16,7 +16,7 @@ FACT = 5
 def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     path = tmp_path_factory.mktemp("impact") / "run"
     train(path, epochs=10, inverse=True, optimizer="adagrad", accumulator=0.1, rate=0.1)
-    claims = [Claims(method, 20, 1.0, 5, n) for method, n in (("rollback", 4), ("unrolled", 3))]
+    claims = [Claims(method, 20, 1.0, 20, 5, n) for method, n in (("rollback", 4), ("unrolled", 3))]
     Reliability().updated(None, claims).write(path)
     return whereof.Run.open(path)
 

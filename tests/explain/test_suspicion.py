@@ -1,17 +1,19 @@
 """Losses of facts with and without themselves are those of explanations of the facts."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from listening import Recorded
 from trained import train, train_ratings
 
 import whereof
 from explain.helpers import random_run
 from explain.oracle import Ask, Oracle
-from whereof.events import Events
+from whereof.events import Events, SweepsPlanned
 from whereof.explain import suspicion
 from whereof.explain.suspicion import RANKINGS, find_own_losses, group_apart
 from whereof.models import MODELS
@@ -93,7 +95,10 @@ def test_facts_that_share_a_column_have_the_losses_that_they_have_alone(
     data = draw_graph(0, 60)
     run = whereof.train(data, out=tmp_path / "run", dim=16, epochs=6, search=False)
     ids = np.random.default_rng(1).choice(data.n_facts, 40, replace=False)
-    together = find_own_losses(run._trained, "unrolled", Events(), ids)
+    events = Recorded()
+    together = find_own_losses(run._trained, "unrolled", events, ids)
+    (price,) = (it for it in events.events if isinstance(it, SweepsPlanned))  # of all of them
+    assert price.seconds > 20 * (run.retraining_seconds or 0) / (os.cpu_count() or 1)
     monkeypatch.setattr(
         suspicion, "group_apart", lambda data, ids, most: [np.array([it]) for it in range(len(ids))]
     )

@@ -10,6 +10,7 @@ BELIEVABLE = {
     "method": "rollback",
     "n_predictions": 9,
     "size_ratio": 1.0,
+    "n_right_size": 9,
     "n_announced": 9,
     "n_true": 9,
 }

@@ -77,7 +77,7 @@ def test_a_page_opens_with_five_sentences_and_a_chart() -> None:
     assert len({lead, *sentences}) == 1 + len(sentences) == 5
     assert "The order of tracin is closest to the true one" in lead
     assert not any(". " in section.headline for section in FULL.sections())  # one sentence each
-    known = Reliability(claims=(Claims("unrolled", 20, 0.9, 8, 8),))
+    known = Reliability(claims=(Claims("unrolled", 20, 0.9, 20, 8, 8),))
     assert opening(*several, reliability=known)[1][2] == lead
     assert chart is not None
     assert chart.name == "leave-one-out"
@@ -100,11 +100,11 @@ def test_evaluations_of_other_settings_do_not_open_a_page() -> None:
 
 
 def test_a_page_opens_with_how_far_estimates_can_be_trusted() -> None:
-    good = Claims("unrolled", 20, 0.9, 8, 8)
+    good = Claims("unrolled", 20, 0.9, 20, 8, 8)
     assert "not known yet" in opening()[0]
     for claims, lead in (
-        ((Claims("rollback", 20, 3.0, 8, 8), good), "by unrolled are close to what retraining"),
-        ((Claims("rollback", 20, 3.0, 8, 8),), "Estimates are rough in this run"),
+        ((Claims("rollback", 20, 3.0, 2, 8, 8), good), "by unrolled are close to what retraining"),
+        ((Claims("rollback", 20, 3.0, 2, 8, 8),), "Estimates are rough in this run"),
         ((replace(good, n_true=2),), "check announced changes of the top answer by retraining"),
     ):
         found = opening(reliability=Reliability(claims=claims))

@@ -154,10 +154,12 @@ def test_a_known_answer_has_no_rank_among_top_answers(
         (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.35, "usa"), "confirmed"),
         (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.35, "uk"), "confirmed"),
         (stand(0.8, "usa"), stand(0.3, ""), stand(0.35, "uk"), "confirmed"),
-        (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.6, "uk"), "confirmed"),
-        (stand(0.8, "usa"), stand(0.6, "uk"), stand(0.1, "uk"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.6, "uk"), "partly confirmed"),
+        (stand(0.8, "usa"), stand(0.6, "uk"), stand(0.1, "uk"), "partly confirmed"),
+        (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.75, "uk"), "partly confirmed"),
+        (stand(0.2, "usa"), stand(0.119, "uk"), stand(0.042, "uk"), "partly confirmed"),
         (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.9, "uk"), "refuted"),
-        (stand(0.8, "usa"), stand(0.6, "usa"), stand(0.4, "usa"), "confirmed"),
+        (stand(0.8, "usa"), stand(0.6, "usa"), stand(0.4, "usa"), "partly confirmed"),
         (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.6, "usa"), "partly confirmed"),
         (stand(0.8, "usa"), stand(0.6, "usa"), stand(0.1, "usa"), "partly confirmed"),
         (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.35, "usa"), "partly confirmed"),
@@ -193,28 +195,70 @@ def test_whether_an_estimate_came_true(
 
 
 @pytest.mark.parametrize(
-    ("predicted", "actual", "why"),
+    ("predicted", "actual", "words"),
     [
-        (stand(0.3, "usa"), stand(0.6, "usa"), "the change is 40% of what was estimated"),
-        (stand(0.6, "usa"), stand(0.1, "usa"), "the change is 3.5 times as large as estimated"),
-        (stand(0.3, "uk"), stand(0.35, "usa"), "the top answer is USA, not UK"),
+        (
+            stand(0.3, "usa"),
+            stand(0.6, "usa"),
+            "partly confirmed: retraining confirms direction and top answer, but the change is "
+            "0.40 times as large as estimated",
+        ),
+        (
+            stand(0.6, ""),
+            stand(0.1, "uk"),
+            "partly confirmed: retraining confirms direction, but the change is 3.5 times as large "
+            "as estimated",
+        ),
+        (
+            stand(0.3, "uk"),
+            stand(0.25, "usa"),
+            "partly confirmed: retraining confirms direction and size, but the top answer is USA, "
+            "not UK",
+        ),
+        (
+            stand(0.3, "uk"),
+            stand(0.2, "uk"),
+            "confirmed: retraining confirms direction, size and top answer; the change is 1.2 "
+            "times as large as estimated",
+        ),
+        (
+            stand(0.8, "usa"),
+            stand(0.8, "usa"),
+            "confirmed: retraining confirms direction, size and top answer",
+        ),
+        (
+            stand(0.3, "usa"),
+            stand(0.9, "uk"),
+            "refuted: the change goes the other way and the top answer is UK, not USA",
+        ),
+        (stand(0.8, "usa"), stand(0.3, "usa"), "refuted: no change was estimated"),
+        (
+            stand(0.3, "usa"),
+            stand(0.3, "usa"),
+            "confirmed: retraining confirms direction, size and top answer; the change is as large "
+            "as estimated",
+        ),
     ],
 )
-def test_why_an_estimate_came_true_only_partly(
-    predicted: dict[str, Any], actual: dict[str, Any], why: str
+def test_what_retraining_confirmed_of_an_estimate(
+    predicted: dict[str, Any], actual: dict[str, Any], words: str
 ) -> None:
-    assert claim_words(verdict(stand(0.8, "usa"), predicted, actual)) == f"partly confirmed: {why}"
+    assert claim_words(verdict(stand(0.8, "usa"), predicted, actual)) == words
 
 
 def test_an_estimate_is_about_the_stored_run() -> None:
     """Its control may differ, for example after `unlearn`."""
-    found = verdict(stand(0.8, "usa"), stand(0.6, "usa"), stand(0.4, "usa"))
+    found = verdict(stand(0.8, "usa"), stand(0.6, "usa"), stand(0.55, "usa"))
     assert found.claim == "confirmed"
-    stored = replace(found, prediction=replace(found.prediction, probability=0.9))
-    assert stored.claim == "confirmed"
     stored = replace(found, prediction=replace(found.prediction, probability=0.65))
-    said = "the change is 8.0 times as large as estimated"
-    assert claim_words(stored) == f"partly confirmed: {said}"
+    assert stored.claim == "partly confirmed"
+    assert stored.to_dict()["confirmed"] == {
+        "direction": True,
+        "size": False,
+        "top_answer": True,
+        "ratio": pytest.approx(5),
+    }
+    assert verdict(stand(0.8, "usa"), None, stand(0.5, "usa")).to_dict()["confirmed"] is None
 
 
 def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:

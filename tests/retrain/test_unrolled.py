@@ -1,5 +1,6 @@
 """Method unrolled: its numbers are close to those of retraining where training is steady."""
 
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -13,12 +14,13 @@ from listening import Recorded
 import whereof
 from whereof.errors import Interrupted
 from whereof.evaluate.statistics import spearman
-from whereof.events import Advanced, Event, Events
+from whereof.events import Advanced, Event, Events, SweepsPlanned
 from whereof.explain.explain import find_scored
-from whereof.explain.method import Aim, Context, Sets, get_method, prepare, standings_without
+from whereof.explain.method import Aim, Context, Goal, Sets, get_method, prepare, standings_without
 from whereof.explain.options import ExplainOptions
 from whereof.present.explanation import explanation_page
 from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
+from whereof.run.files import Store
 from whereof.run.reliability import Claims, Reliability
 
 STEADY = {"model": "distmult", "dim": 10, "accumulator": 0.1, "optimizer": "adagrad", "rate": 0.1}
@@ -203,6 +205,26 @@ def test_a_short_sweep_leaves_what_another_kept(
     assert (copy.path / "prepared" / "unrolled-progress.npz").read_bytes() == kept
 
 
+def test_the_price_of_a_sweep_is_known_before_it_starts(run: whereof.Run) -> None:
+    trained, aim = replace(run._trained, training_seconds=3.0, store=Store()), Aim("score")
+    scored = find_scored(trained, FACT, ExplainOptions())
+    events, method = Recorded(), get_method("unrolled")
+    method.total(trained, [[Goal(scored, aim)], [Goal(scored, aim)]], events)
+    planned = [each for each in events.events if isinstance(each, SweepsPlanned)]
+    n_columns = 2 + 8  # and those that measure the size
+    each = 3.0 / (os.cpu_count() or 1)
+    assert planned == [SweepsPlanned(1, pytest.approx(20 * (1 + 0.1 * (n_columns - 1)) * each))]
+    assert events.events.index(planned[0]) == 0
+    short, silent = Recorded(), Recorded()
+    method.prepare(trained, [scored.prediction], short, Context(Aim("probability"), sweep_epochs=1))
+    assert short.events[0] == SweepsPlanned(
+        1, pytest.approx(20 * each / run.manifest.result["best_epoch"])
+    )
+    unknown = replace(trained, training_seconds=None)
+    method.total(unknown, [[Goal(find_scored(unknown, FACT, ExplainOptions()), aim)]], silent)
+    assert not any(isinstance(it, SweepsPlanned) for it in silent.events)
+
+
 def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:
     asked = [("uk", "embassy", "usa"), ("china", "embassy", "ussr")]
     many = list(run.explain_many(asked, method="unrolled", top=5))
@@ -233,7 +255,7 @@ def test_what_is_not_known_is_not_shown(run: whereof.Run) -> None:
     found = run.explain(*FACT, method="unrolled", rivals=0, without=[3, 5])
     assert found.without.top_answer_changes is None
     assert not found.without.top_answer
-    told = replace(found, reliability=Reliability(claims=(Claims("unrolled", 9, 1.0, 9, 9),)))
+    told = replace(found, reliability=Reliability(claims=(Claims("unrolled", 9, 1.0, 9, 9, 9),)))
     page = explanation_page(told)
     assert "top answer</th>" in page
     assert "None" not in page

@@ -259,7 +259,7 @@ def test_a_document_is_plain(run: whereof.Run) -> None:
         assert found[name].keys() == stand
     fields = {"prediction", "removed", "control_matches_run", "seconds", "facts", "each", "seeds"}
     fields |= {"summary", "n_retrainings", "n_known", "method", "engine", "notes", "claim"}
-    assert found.keys() == fields | {"before", "predicted", "actual", "top_answers"}
+    assert found.keys() == fields | {"confirmed", "before", "predicted", "actual", "top_answers"}
     assert (found["seeds"], found["summary"]) == ([], None)
 
 

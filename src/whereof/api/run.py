@@ -92,7 +92,8 @@ class Run(ArrayRun):
 
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
         store = files.Store(self.path, self.trained_content)
-        return Trained(*content, self.kept_checkpoints, self._n_trained, store)
+        kept, seconds = self.kept_checkpoints, self.retraining_seconds
+        return Trained(*content, kept, self._n_trained, store, training_seconds=seconds)
 
     @cached_property
     def default_method(self) -> str:

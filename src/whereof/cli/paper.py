@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from whereof.cli import _options
-from whereof.events import Events, Foreseen, Planned, Without
+from whereof.events import Events, Foreseen, Planned, SweepsPlanned, Without
 from whereof.paper.plan import DATASETS, PaperOptions
 from whereof.retrain.options import EngineOptions
 
@@ -24,7 +24,7 @@ def command(dataset: str, events: Events, **settings: Any) -> _options.Result:
 
     given = _options.given(settings)
     asked = PaperOptions(dataset=dataset, engine=EngineOptions.take(given), **given)
-    paper = reproduce(asked, Without(events, Foreseen, Planned))
+    paper = reproduce(asked, Without(events, Foreseen, Planned, SweepsPlanned))
 
     def print_tables() -> None:
         screen = console()

@@ -14,9 +14,9 @@ from rich import progress as rich
 from whereof import events
 from whereof.present.metrics import metric_column
 from whereof.present.terminal import console
-from whereof.units import count, plan_text, seconds, size
+from whereof.units import count, plan_text, seconds, size, sweeps_text
 
-_LINE_SECONDS = 10.0
+_LINE_SECONDS, _LONG_SECONDS = 10.0, 5.0
 
 
 class TerminalEvents(events.Events, ExitStack):
@@ -26,7 +26,7 @@ class TerminalEvents(events.Events, ExitStack):
         super().__init__()
         self.console = console(stderr=True)  # standard output is for results
         self._bar: rich.Progress | None = None
-        self._url = ""
+        self._url = self._swept = ""
         self._last_line = time.monotonic()
         self._stop = threading.Event()
         self._rounds = events.Rounds()
@@ -89,6 +89,8 @@ class TerminalEvents(events.Events, ExitStack):
             case events.Planned():
                 self._close_bar()
                 self._plan(event)
+            case events.SweepsPlanned(n_sweeps, duration) if duration >= _LONG_SECONDS:
+                self._sweep(sweeps_text(n_sweeps, duration))
             case events.Advanced(n_done, n_total, noun):
                 self._show(noun, f"{n_done:,} of {n_total:,} {noun}", n_done, n_total)
                 if n_done == n_total:
@@ -115,6 +117,13 @@ class TerminalEvents(events.Events, ExitStack):
             self.say(f"at most {text}")
         elif not self._rounds.several:
             self.say(plan_text(plan.n_retrainings, plan.seconds, plan.at_once, plan.n_known))
+
+    def _sweep(self, text: str) -> None:
+        """Many sweeps may cost the same: say it once."""
+        if text != self._swept:
+            self._swept = text
+            self._close_bar()
+            self.say(text)
 
     def _train(self, event: events.TrainingAdvanced) -> None:
         parts = (

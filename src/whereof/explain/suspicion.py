@@ -4,6 +4,7 @@ A wrong fact contradicts the others. So the model learns it badly, or learns it 
 model says it only because it was told, and its loss would be large without the fact itself.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from whereof.data.dataset import Dataset
 from whereof.data.indexes import KnownAnswers
 from whereof.errors import Interrupted
-from whereof.events import Advanced, Events
+from whereof.events import Advanced, Events, SweepsPlanned, Without
 from whereof.explain.method import Aim, Goal, Method, check_finite, get_method
 from whereof.models import Model
 from whereof.models.scoring import score_all
@@ -214,7 +215,13 @@ def _sweep(
     found, n_done = np.zeros((2, len(ids))), 0
     n_scores = data.n_entities * len(sides)
     most = max(min(data.n_entities // _ONE_IN, _SWEPT_CELLS // n_scores), 1)
-    for groups in _in_parts(group_apart(data, ids, most), n_scores):
+    parts = [*_in_parts(group_apart(data, ids, most), n_scores)]
+    if trained.training_seconds is not None:
+        costs = (method.trainings(data.n_facts, len(groups) * len(sides)) for groups in parts)
+        duration = sum(costs) * trained.training_seconds / (os.cpu_count() or 1)
+        events.emit(SweepsPlanned(len(parts), duration))
+    quiet = Without(events, SweepsPlanned)
+    for groups in parts:
         goals, scores = list[list[Goal]](), list[list[ScoredPrediction]]()
         for asks in sides:
             for group in groups:
@@ -223,7 +230,7 @@ def _sweep(
                 goals.append(
                     [Goal(it, aim, sign) for it, sign in zip(scores[-1], signs[group], strict=True)]
                 )
-        sums = method.total(trained, goals, events).sums
+        sums = method.total(trained, goals, quiet).sums
         for group, scored, column in zip(groups * len(sides), scores, sums, strict=True):
             falls = signs[group] * column[ids[group]]
             if trained.config.rated:

@@ -100,6 +100,8 @@ class Trained:
     """Scores removals against all candidates; None for the CPU."""
     fold_in: "FoldIn | None" = None
     """Solves for the row of a new user, whose history are the facts; see `predict.fold_in`."""
+    training_seconds: float | None = None
+    """Of one training on one core; None if that is not known."""
 
     def __post_init__(self) -> None:
         if not self.store.serves(self.scorer):

@@ -21,18 +21,31 @@ def verdict_words(verdict: Verdict) -> str:
 
 
 def claim_words(verdict: Verdict) -> str:
-    """Whether the estimate came true; if only partly, also why. Empty if there was no estimate."""
-    predicted, actual = verdict.predicted, verdict.actual
-    if predicted is None or verdict.claim != "partly confirmed":
-        return verdict.claim or ""
-    if predicted.top_answer not in ("", actual.top_answer):
-        why = f"the top answer is {actual.top_label}, not {predicted.top_label}"
-    else:
-        estimated = verdict.prediction.value - predicted.value
-        ratio = (verdict.before.value - actual.value) / estimated
-        size = f"{ratio:.1f} times as large as" if ratio > 1 else f"{ratio:.0%} of what was"
-        why = f"the change is {size} estimated"
-    return f"{verdict.claim}: {why}"
+    """What retraining confirmed of the estimate, and what not. Empty if there was no estimate."""
+    predicted, actual, found = verdict.predicted, verdict.actual, verdict.confirmed
+    if predicted is None or found is None:
+        return ""
+    size = _size_text(found.ratio)
+    wrong = [] if found.size else [size]
+    if found.top_answer is False:
+        wrong.append(f"the top answer is {actual.top_label}, not {predicted.top_label}")
+    if verdict.claim == "refuted":
+        return f"refuted: {' and '.join(wrong)}"
+    parts = {"direction": found.direction, "size": found.size, "top answer": found.top_answer}
+    *others, last = (name for name, is_right in parts.items() if is_right)
+    right = f"{', '.join(others)} and {last}" if others else last
+    more = f", but {' and '.join(wrong)}" if wrong else f"; {size}" * (found.ratio is not None)
+    return f"{verdict.claim}: retraining confirms {right}{more}"
+
+
+def _size_text(ratio: float | None) -> str:
+    """The actual change beside the estimated one."""
+    if ratio is None:
+        return "no change was estimated"
+    if ratio < 0:
+        return "the change goes the other way"
+    times = f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
+    return f"the change is {f'{times} times ' * (float(times) != 1)}as large as estimated"
 
 
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.errors import Interrupted
-from whereof.events import Advanced, Events, Note
+from whereof.events import Advanced, Events, Note, SweepsPlanned
 from whereof.explain.losses import as_rows
 from whereof.explain.method import Context
 from whereof.explain.methods.gradient import pull_scores
@@ -27,6 +27,9 @@ from whereof.types import Numbers
 Columns = Sequence[Sequence[tuple[ScoredPrediction, Numbers]]]
 """What is swept: predictions with the derivative by every score. Those of a column add up."""
 
+_TRAININGS, _MORE = 20.0, 0.1
+"""The cost of a sweep of one column, in trainings on one core, and the share of it that each
+further column adds."""
 _GIGABYTE = 1 << 30
 _CARD_MEMORY = 8 * _GIGABYTE  # of main memory, for derivatives on their way to the GPU
 _SLOPES, _PROGRESS, _VERSION = "unrolled-slopes-1", "unrolled-progress", 1
@@ -51,12 +54,14 @@ def sweep(
     is_used: long work with the result follows, and the store has it until this ends without error.
     """
     problem, memory = Problem.of(trained.dataset, trained.config), _memory(context)
-    sweeper = _sweeper(trained, problem, context.sweep_epochs, memory, events)
     at_once = memory // (2 * problem.row_bytes)
     if trained.on_card:
         at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
-    n_rounds, n_facts = -(-len(columns) // max(at_once, 1)), _n_swept(sweeper)
+    n_rounds = -(-len(columns) // max(at_once, 1))
     rounds = np.array_split(np.arange(len(columns)), n_rounds)
+    _announce(trained, problem, rounds, context.sweep_epochs, events)
+    sweeper = _sweeper(trained, problem, context.sweep_epochs, memory, events)
+    n_facts = _n_swept(sweeper)
     how = _VERSION, n_facts, n_rounds, trained.n_trained, trained.on_card, sweeper.slopes is None
     shapes = [(int(n), len(problem.facts)) for n in (*(it[0] for it in rounds), len(columns))]
     progress = _Progress(trained.store, columns, how, shapes)
@@ -66,6 +71,29 @@ def sweep(
         progress.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
     yield done, differs
     progress.remove()
+
+
+def n_trainings(n_columns: int) -> float:
+    """The cost of a sweep, in trainings on one core."""
+    return _TRAININGS * (1 + _MORE * (n_columns - 1))
+
+
+def _announce(
+    trained: Trained,
+    problem: Problem,
+    rounds: Sequence[NDArray[np.int64]],
+    epochs: int | None,
+    events: Events,
+) -> None:
+    """Say what sweeps over some epochs will cost, if that is known."""
+    if trained.training_seconds is None or trained.on_card:
+        return
+    assert trained.n_trained is not None
+    n_epochs = problem.calendar.n_epochs(trained.n_trained)
+    share = min((epochs or n_epochs) / max(n_epochs, 1), 1.0)
+    cost = sum(n_trainings(len(columns)) for columns in rounds) * share
+    each = trained.training_seconds / (os.cpu_count() or 1)
+    events.emit(SweepsPlanned(len(rounds), cost * each))
 
 
 def _go_back(

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,15 @@ from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
 from whereof.retrain.retrainer import Case
+from whereof.run.reliability import NOISE, sizes_agree
 from whereof.types import FactIds
 
 _DIFFERS = (
     "the control of seed {} (retrained with all facts) differs from the stored run: facts were "
     "unlearned from it, or the processor is different; `before` is the control"
 )
-_CLOSE, _FAR = (0.5, 2.0), 4.0
-"""An estimated change is confirmed if the actual one is within these multiples of it, and refuted
-if the actual one is this many times smaller."""
-_NOISE = 0.005
-"""A part of the value that nobody would call a change."""
+_FAR = 4.0
+"""An estimated change is refuted if the actual one is this many times smaller."""
 _TOP, _FOLLOWED = 5, 10
 """Number of top answers to show, and of best answers to look for them among."""
 
@@ -116,6 +114,19 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Confirmed:
+    """What retraining confirmed of an estimate."""
+
+    direction: bool
+    size: bool
+    """Whether the actual change has about the estimated size."""
+    top_answer: bool | None
+    """Whether the top answer is the estimated one; None if the estimate does not name it."""
+    ratio: float | None
+    """The actual change divided by the estimated one; None if no change was estimated."""
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result of retraining without the chosen facts, and what was predicted.
 
@@ -141,6 +152,13 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     @property
+    def confirmed(self) -> Confirmed | None:
+        """What retraining confirmed of the estimate; None if there was no estimate."""
+        if self.predicted is None:
+            return None
+        return _confirm(self.prediction, self.predicted, self.before, self.actual)
+
+    @property
     def claim(self) -> str | None:
         """Whether the estimate came true: confirmed, partly confirmed or refuted.
 
@@ -152,7 +170,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof verify --json` prints."""
-        return {**as_plain(self), "claim": self.claim}
+        confirmed = None if self.confirmed is None else asdict(self.confirmed)
+        return {**as_plain(self), "claim": self.claim, "confirmed": confirmed}
 
     def __str__(self) -> str:
         """The verdict in words."""
@@ -242,24 +261,34 @@ def _prediction_of(trained: Trained, named: NamedPrediction) -> Prediction:
     return find_prediction(trained, names, asks=named.asks)
 
 
-def _judge(stored: Standing, predicted: Standing, before: Standing, actual: Standing) -> str:
-    """Whether an estimate came true: confirmed, partly confirmed or refuted.
+def _confirm(
+    stored: Standing, predicted: Standing, before: Standing, actual: Standing
+) -> Confirmed:
+    """What retraining confirmed of an estimate.
 
     stored, before: of the stored run, which the estimate is about, and of the control, which may
     differ from it.
     """
     said, done = stored.value - predicted.value, before.value - actual.value
-    noise = _NOISE * abs(before.value)
-    same_top = predicted.top_answer in ("", actual.top_answer)
-    if predicted.top_answer == actual.top_answer != before.top_answer and said * done > 0:
-        return "confirmed"  # the answer changes as estimated
-    if abs(said) <= noise and abs(done) <= noise:  # all that was said is the top answer
-        return "confirmed" if same_top else "refuted"
-    unforeseen = abs(said) <= noise and abs(done) > _FAR * noise
-    if said * done <= 0 or abs(done) < abs(said) / _FAR or unforeseen:
-        return "refuted"
-    near = _CLOSE[0] <= done / said <= _CLOSE[1]
-    return "confirmed" if near and same_top else "partly confirmed"
+    size = bool(sizes_agree(said, done, before.value))
+    same_top = predicted.top_answer == actual.top_answer if predicted.top_answer else None
+    ratio = None if abs(said) <= NOISE * abs(before.value) else done / said
+    return Confirmed(size or said * done > 0, size, same_top, ratio)
+
+
+def _judge(stored: Standing, predicted: Standing, before: Standing, actual: Standing) -> str:
+    """Whether an estimate came true: confirmed, partly confirmed or refuted."""
+    found = _confirm(stored, predicted, before, actual)
+    if found.size and found.top_answer is not False:
+        return "confirmed"
+    if found.direction and found.top_answer and actual.top_answer != before.top_answer:
+        return "partly confirmed"  # the answer changes as estimated
+    if found.ratio is None:
+        noise = NOISE * abs(before.value)
+        unforeseen = found.size or abs(before.value - actual.value) > _FAR * noise
+    else:
+        unforeseen = abs(found.ratio) < 1 / _FAR
+    return "refuted" if unforeseen or not found.direction else "partly confirmed"
 
 
 def _find_removed(

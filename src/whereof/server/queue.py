@@ -20,7 +20,7 @@ from whereof import events
 from whereof._jit import announced
 from whereof.errors import Interrupted, WhereofError
 from whereof.server import limits
-from whereof.units import count, plan_text
+from whereof.units import count, plan_text, sweeps_text
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 Work = Callable[[events.Events], Any]
@@ -118,6 +118,8 @@ class JobEvents(events.Events):
                 share = self._rounds.share(0, event.n_retrainings)
                 text = self._rounds.retrained_text or text if whole is None else f"at most {text}"
                 self._show(text, share)
+            case events.SweepsPlanned(n_sweeps, duration):
+                self._show(sweeps_text(n_sweeps, duration))
             case events.Advanced(n_done, n_total, noun):
                 share = self._rounds.share(n_done, n_total, noun)
                 text = self._rounds.retrained_text if noun == "retrainings" else ""

@@ -131,7 +131,7 @@ class RetrainedResult:
 
     @property
     def reason(self) -> str:
-        """Why the estimate came true only partly, as a sentence."""
+        """What retraining confirmed of the estimate, as a sentence."""
         why = claim_words(self.result) if isinstance(self.result, Verdict) else ""
         why = why.partition(": ")[2]
         return f"{why[0].upper()}{why[1:]}." if why else ""

@@ -12,15 +12,12 @@ from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, 
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.size import draw_sample, measure_scale
-from whereof.retrain.sweep import Columns, corrects_sizes, sweep
+from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
 from whereof.types import FactIds, Numbers
 from whereof.units import count
 
-_TRAININGS, _MORE = 20.0, 0.1
-"""The cost of the sweep for one prediction, in trainings on one core, and the share of it that each
-further prediction adds."""
 _PROBABILITY = Aim("probability")
 
 
@@ -44,7 +41,7 @@ class Unrolled(Method):
     is_linear = True
 
     def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
-        return _TRAININGS * (1 + _MORE * (n_predictions - 1))
+        return n_trainings(n_predictions)
 
     def check(self, trained: Trained) -> None:
         super().check(trained)
