@@ -235,7 +235,7 @@ def train_run(
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
     events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
     if config.order == "shuffle" and n_bytes > (total_memory() or math.inf) / 2:
-        why = "the trace may not fit into memory, and a shuffled order jumps about in it"
+        why = "the trace may not fit into memory, and order shuffle reads it at random places"
         events.emit(Note(f"{why}; if training is slow, choose --order blocks"))
     finishing = partial(_settle, problem, events) if config.forgets else None
     try:
@@ -272,8 +272,8 @@ def _rounding_note(trace: Any) -> str:
     if share < _ROUNDED_SHARE:
         return ""
     return (
-        f"the trace of {share:.0%} of the facts is too small for float16, which rounds it: similar "
-        "influences may change their order; use --trace-precision float32"
+        f"the trace of {share:.0%} of the facts is too small for float16: rounding may change the "
+        "order of similar influences; use --trace-precision float32"
     )
 
 

@@ -213,7 +213,7 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         with path.open("rb") as file:
             text = file.read(_MOST_CONFIG + 1)
         if len(text) > _MOST_CONFIG:  # such as /dev/zero, which has no end
-            raise WhereofError("more than 1 MB is not a file of options")
+            raise WhereofError("the file is too large; a file of options has at most 1 MB")
         values = tomllib.loads(text.decode())
         ctx.default_map = _defaults(values, str(ctx.info_name))
     except WhereofError as error:

@@ -257,8 +257,9 @@ class _Audit:
             if ranking in NEED_ESTIMATES:
                 joint.check_groups(self.trained)  # says what is missing
             self.notes.append(
-                "the run has neither a trace nor a recipe, so the audit cannot estimate what "
-                f"happens without a fact: it ranks facts by {ranking}, and does not say which help"
+                "the run has no trace, and how it was trained is not known, so the audit cannot "
+                f"estimate what happens without a fact: it ranks facts by {ranking}, and does not "
+                "say which facts help"
             )
         return ranking, method
 

@@ -263,7 +263,7 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
         if lacking:
             raise WhereofError(
                 f"this run has no trace, which {', '.join(lacking)} requires; train it without "
-                "--no-trace, or evaluate what needs none: methods gradient-dot,random and k 1,10"
+                "--no-trace, or choose methods gradient-dot,random and k 1,10"
             )
     own = [name for name in needed if not find_variant(name).trained]
     ready = list[str]()

@@ -324,7 +324,7 @@ class Method:
                 n_done += 1
                 events.emit(Advanced(n_done, n_all, "predictions"))
                 if events.should_stop():
-                    raise Interrupted("interrupted; nothing of the audit is kept")
+                    raise Interrupted("interrupted; the audit was not stored")
         return Totals(sums, largest)
 
     def check_groups(self, trained: Trained) -> None:

@@ -293,4 +293,4 @@ def tell(events: Events, n_done: int, n_total: int, noun: str) -> None:
     """Report progress, and stop if asked to."""
     events.emit(Advanced(n_done, n_total, noun))
     if events.should_stop():
-        raise Interrupted("interrupted; nothing of the audit is kept")
+        raise Interrupted("interrupted; the audit was not stored")
