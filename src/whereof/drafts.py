@@ -15,13 +15,13 @@ from pathlib import Path
 
 
 def draft_name(path: Path) -> Path:
-    """A hidden name beside a path. It says which process uses it: others leave it alone."""
+    """A hidden name beside a path. It names the process that uses it, so others leave it alone."""
     return path.with_name(f".{path.name}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
 
 
 @functools.cache
 def _machine() -> str:
-    """A digest of the machine, or of the container: process ids mean something only there."""
+    """A digest of the machine or container, because process ids are only valid there."""
     about = platform.node()
     with contextlib.suppress(OSError):
         about += str(Path("/proc/self/ns/pid").readlink())
@@ -29,24 +29,24 @@ def _machine() -> str:
 
 
 _DRAFT = re.compile(r"\..+-([0-9a-f]{8})-([0-9]+)-[0-9a-f]{8}")
-_tidied: set[Path] = set()
-"""Folders without drafts of processes that were killed."""
+_cleaned: set[Path] = set()
+"""Folders from which this process has removed drafts."""
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove drafts of processes that were killed; each process looks once into a folder."""
+    """Remove drafts of processes that were killed; each process checks a folder once."""
     folder = folder.absolute()
-    if folder in _tidied or os.name != "posix":  # Windows cannot say whether a process lives
+    if folder in _cleaned or os.name != "posix":  # Windows cannot say whether a process runs
         return
-    _tidied.add(folder)
+    _cleaned.add(folder)
     with contextlib.suppress(OSError):
         for each in folder.iterdir():
             found = _DRAFT.fullmatch(each.name)
-            if found and found[1] == _machine() and not _lives(int(found[2])):
+            if found and found[1] == _machine() and not _is_running(int(found[2])):
                 remove(each)
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     """Whether a process of this machine is running."""
     try:
         os.kill(process, 0)

@@ -7,7 +7,7 @@ from typing import Any
 class WhereofError(Exception):
     """Bad input: what is wrong, what is allowed, and what to do.
 
-    The message is one line without codes that a terminal obeys, even if it quotes a file.
+    The message is one line without control characters, even if it quotes a file.
     """
 
     def __init__(self, message: str) -> None:
@@ -19,7 +19,7 @@ class Interrupted(WhereofError):
 
 
 class Diverged(WhereofError):
-    """The loss or the parameters are no longer finite. Resuming would end there again."""
+    """The loss or the parameters are no longer finite. Resuming would diverge again."""
 
 
 def need(package: str, extra: str, task: str) -> Any:

@@ -1,7 +1,7 @@
 """How much memory there is, and how memory-mapped arrays that are larger are read from the disk.
 
-The system reads ahead of a program that reads in order. For random rows this costs a millisecond a
-row; without it, every page is awaited alone. So Whereof says which rows it will need.
+If a program reads in order, the system reads ahead. For random rows, this costs a millisecond per
+row. Without it, the program waits for every page. So Whereof says which rows it will need.
 """
 
 import ctypes

@@ -68,7 +68,7 @@ def test_columns_and_sources() -> None:
     dataset = whereof.read(frame, columns=["a", "b"], source="doc")
     assert dataset.sources is not None
     assert list(dataset.sources) == ["x", "y"] * 10
-    with pytest.raises(WhereofError, match="no header line to choose; leave out header"):
+    with pytest.raises(WhereofError, match="nor a header line; leave out header"):
         whereof.read(frame, header=True)
 
 

@@ -54,7 +54,7 @@ def test_a_penalty_that_is_not_known_is_refused() -> None:
     rows = np.random.default_rng(0).normal(size=(5, 2))
     arrays = {"entities": ["u", "v", "a", "b", "c"], "facts": [(0, 2), (1, 3)], "n_subjects": 2}
     run = whereof.Run.from_arrays(model="mf", entity_rows=rows, **arrays)
-    with pytest.raises(whereof.WhereofError, match="recorded no penalty"):
+    with pytest.raises(whereof.WhereofError, match="did not record its penalty"):
         run.predict(history=["a"])
 
 

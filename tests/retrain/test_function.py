@@ -225,7 +225,7 @@ def test_without_a_trace_an_audit_ranks_by_loss(native: whereof.Run) -> None:
     assert [it.fact_id for it in found.suspicious] == [it.fact_id for it in usual.suspicious]
     assert (found.held_out, found.consistency) == (usual.held_out, usual.consistency)
     assert {it.probability_without for it in found.suspicious} == {None}
-    assert "neither a trace nor a recipe" in found.notes[0]
+    assert "no trace, and how it was trained is not known" in found.notes[0]
     (checked,) = run.audit(top=4, verify=True).verified
     assert (checked.kind, checked.influence) == ("suspicious", None)
     assert checked.actual is not None

@@ -159,7 +159,7 @@ def test_subjects_ratings_and_runs_without_a_trace(run: whereof.Run, tmp_path: P
     untraced = train(tmp_path / "untraced", trace=False)
     plain = untraced.smallest("egypt", "embassy", None, method="gradient-dot", budget=6)
     assert plain.predicted is None
-    assert plain.notes == ("rollback cannot predict the set in this run",)
+    assert plain.notes == ("rollback cannot estimate the set in this run",)
 
 
 def test_a_role_says_what_to_remove_from_a_users_history(tmp_path: Path) -> None:

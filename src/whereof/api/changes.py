@@ -82,7 +82,7 @@ def unlearn(
 
     _check_ours(run, "unlearn")
     trained, recipe = run._trained, run._recipe
-    named, notes = _with_files_read(trained, facts)
+    named, notes = _read_fact_files(trained, facts)
     removed = unlearning.find_removed(trained, named, options)
     path = free_path(f"{run.dataset.name}-{run.config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
@@ -108,8 +108,8 @@ def unlearn(
     )
 
 
-def _with_files_read(trained: "Trained", facts: Any) -> tuple[list[Any], list[str]]:
-    """Facts by id or names, with those of files, and notes on what files have besides."""
+def _read_fact_files(trained: "Trained", facts: Any) -> tuple[list[Any], list[str]]:
+    """The given facts, with those of files by id; and notes on rows of files that were skipped."""
     from whereof.data.read import is_file_name
     from whereof.explain.facts import find_facts
 

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from whereof.training.results import Progress
 
 _ROUNDED_ROWS, _ROUNDED_SHARE = 10_000, 0.01
-"""A trace in float16: the rows that are looked at, and the share that may be rounded."""
+"""For a trace in float16: the number of rows to check, and the share that may be rounded."""
 _SEARCH_SHARE = 0.25
-"""Of a time budget: the most that the search for settings may take."""
+"""The largest share of a time budget that the search for settings may take."""
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
 _MEASURED_SHARE, _LEAST_SECONDS = 0.1, 0.5
-"""The share of the training time for measuring reliability, and its least seconds."""
+"""Time for measuring reliability: a share of the training time, and at least these seconds."""
 
 
 @checked
@@ -159,7 +159,7 @@ def train_once(
     machine: MachineOptions,
     title: str,
 ) -> Run:
-    """Open a run; train it first, or to its end, if needed. One of other settings is refused."""
+    """Open a run, and train it before if needed. Refuse a run with other settings."""
     from whereof.training.problem import Problem
 
     interrupted = None
@@ -235,7 +235,7 @@ def train_run(
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
     events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
     if config.order == "shuffle" and n_bytes > (total_memory() or math.inf) / 2:
-        why = "the trace may not fit into memory, and a shuffled order jumps about in it"
+        why = "the trace may not fit into memory, and order shuffle reads it at random places"
         events.emit(Note(f"{why}; if training is slow, choose --order blocks"))
     finishing = partial(_settle, problem, events) if config.forgets else None
     try:
@@ -272,13 +272,13 @@ def _rounding_note(trace: Any) -> str:
     if share < _ROUNDED_SHARE:
         return ""
     return (
-        f"the trace of {share:.0%} of the facts is too small for float16, which rounds it: similar "
-        "influences may change their order; use --trace-precision float32"
+        f"the trace of {share:.0%} of the facts is too small for float16: rounding may change the "
+        "order of similar influences; use --trace-precision float32"
     )
 
 
 def _settle(problem: "Problem", events: Events, trace: Any, state: Any, n_trained: int) -> None:
-    """Finish a trace that forgets. It can be interrupted, and is then done again."""
+    """Correct a trace with credit forget when training ends. If interrupted, start it again."""
     from whereof.training.curvature import settle_trace
 
     def advanced(n_done: int, n_rows: int) -> None:
@@ -341,7 +341,7 @@ def open_cases(
 
 
 def _seeds_note(run: Run, n_seeds: int) -> str:
-    """What training the runs of further seeds costs; empty if they are there."""
+    """How long it takes to train the runs with other seeds; empty if they are trained."""
     wanted = range(run.config.seed + 1, run.config.seed + n_seeds)
     if not wanted or run.path is None or run.retraining is not None:
         return ""
@@ -359,7 +359,7 @@ def _seeds_note(run: Run, n_seeds: int) -> str:
 def open_case(
     run: Run, engine: "Engine", events: Events, recipe: "Recipe | None" = None
 ) -> Iterator["Case"]:
-    """A run with its retrainer, whose journal is in the run's folder; recipe: another than its."""
+    """A run with its retrainer, whose journal is in the run's folder. recipe: replaces its own."""
     from whereof.retrain.journal import open_journal, recipe_key
     from whereof.retrain.retrainer import Case, Retrainer
 

@@ -24,9 +24,9 @@ from whereof.training.config import TrainConfig
 from whereof.training.defaults import CHOSEN
 
 _CONTROL = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal obeys and JSON does not escape."""
-_MOST_CONFIG = 1_000_000
-"""The most bytes of a file of options."""
+"""Control characters that JSON does not escape; a terminal would obey them."""
+_MOST_CONFIG_BYTES = 1_000_000
+"""The largest size of a file of options."""
 RUN = click.Path(file_okay=False, path_type=Path)
 """The folder of a run."""
 FILE = click.Path(path_type=Path)
@@ -211,9 +211,9 @@ def _read_config(ctx: click.Context, param: click.Parameter, path: Path | None) 
         return
     try:
         with path.open("rb") as file:
-            text = file.read(_MOST_CONFIG + 1)
-        if len(text) > _MOST_CONFIG:  # such as /dev/zero, which has no end
-            raise WhereofError("more than 1 MB is not a file of options")
+            text = file.read(_MOST_CONFIG_BYTES + 1)
+        if len(text) > _MOST_CONFIG_BYTES:  # such as /dev/zero, which has no end
+            raise WhereofError("the file is too large; a file of options has at most 1 MB")
         values = tomllib.loads(text.decode())
         ctx.default_map = _defaults(values, str(ctx.info_name))
     except WhereofError as error:

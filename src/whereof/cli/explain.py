@@ -68,7 +68,7 @@ def command(
     all facts. The table lists facts that support the prediction; --opposing lists the others.
     --method retrain is exact: it retrains the model without each adjacent fact, and first says
     how long this takes. --method verified retrains only without the strongest facts of several
-    methods, as many as --budget allows, and shows estimated and actual influences.
+    methods, within --budget, and shows estimated and actual influences.
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, with TABs

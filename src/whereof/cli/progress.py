@@ -44,19 +44,19 @@ class TerminalEvents(events.Events, ExitStack):
         return self._stop.is_set()
 
     def say(self, text: str) -> None:
-        with self._whoever_reads():
+        with self._survive_closed_terminal():
             self.console.print(text, soft_wrap=True)
 
     @contextmanager
-    def _whoever_reads(self) -> Iterator[None]:
-        """Never end work because its progress cannot be shown, as in a terminal that was closed."""
+    def _survive_closed_terminal(self) -> Iterator[None]:
+        """Continue if progress cannot be shown, for example because the terminal was closed."""
         try:
             yield
         except (OSError, ValueError):
             self.console.quiet = True
 
     def emit(self, event: events.Event) -> None:
-        with self._whoever_reads():
+        with self._survive_closed_terminal():
             self._emit(event)
 
     def _emit(self, event: events.Event) -> None:
@@ -166,7 +166,7 @@ class TerminalEvents(events.Events, ExitStack):
     def _close_bar(self) -> None:
         if self._bar is not None:
             bar, self._bar = self._bar, None
-            with self._whoever_reads():
+            with self._survive_closed_terminal():
                 bar.stop()
 
 

@@ -34,7 +34,7 @@ NUMBERS: Final[Mapping[str, Any]] = {
 }
 """The type of the roles that are numbers."""
 _EXACT: Final = 1 << 24
-"""float32, the type of ratings, has every whole number up to here."""
+"""Ratings are float32, which represents every whole number up to here exactly."""
 _LARGEST: Final = 1 << 53
 _MISSING: Final = ("NoneType", "NAType", "NaTType")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

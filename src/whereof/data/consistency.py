@@ -2,8 +2,8 @@
 
 Exact duplicates are dropped when data is read. What is left are relations that repeat each other,
 entities with the same facts, and facts that break a rule which nearly all facts of their relation
-follow: that a subject has one object, that an object has one subject, or that a pair is never
-there in both directions.
+follow: that a subject has one object, that an object has one subject, or that a pair occurs in only
+one direction.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from whereof.data.dataset import Dataset
 from whereof.types import OBJECT, RELATION, SUBJECT, Facts
 
 _LEAST_PAIRS = 20
-"""Relations with fewer pairs of entities follow no rule that could be told from chance."""
+"""If a relation has fewer pairs of entities, a rule could be chance."""
 _LEAST_FACTS = 3
 """Entities with fewer facts may have the same facts by chance."""
 _COPY, _RULE = 0.9, 0.95
@@ -152,7 +152,7 @@ def _contradictions(data: Dataset) -> Iterator[Contradiction]:
 
 
 def _repeated(column: NDArray[np.int32]) -> Iterator[tuple[float, NDArray[np.int64]]]:
-    """Where a value is there several times, if nearly all others are there once."""
+    """The positions of each value that occurs several times, if nearly all others occur once."""
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     share = float((counts == 1).mean()) if len(values) else 0.0
     if len(values) >= _LEAST_PAIRS and _RULE <= share < 1:

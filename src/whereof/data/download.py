@@ -167,7 +167,7 @@ def convert_labels(content: bytes, kind: str) -> bytes:
 
 
 def _check(content: bytes, file: File, entry: Entry) -> None:
-    """Raise an error if a file has not the known checksum or size."""
+    """Raise an error if a file does not have the known checksum or size."""
     found = hashlib.sha256(content).hexdigest()
     if found != (known := file.sha256 or found):
         sums = f"SHA-256 {found[:16]}..., expected {known[:16]}..."

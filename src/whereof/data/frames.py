@@ -58,7 +58,7 @@ def read_frame(
 
     where, row: what messages call the frame and its rows.
     """
-    options.refuse(("format", "header"), f"a {where} has no format and no header line to choose")
+    options.refuse(("format", "header"), f"a {where} has neither a format nor a header line")
     lazy = not hasattr(frame, "__len__")
     if lazy or not (isinstance(frame, Mapping) or hasattr(frame, "columns")):
         raise WhereofError(

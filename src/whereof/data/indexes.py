@@ -33,7 +33,7 @@ class Adjacency:
         return cls(*entities, *_group(relations[:n_related], fact_ids[:n_related], n_relations))
 
     def fits(self, n_facts: int, n_entities: int, n_relations: int) -> bool:
-        """Whether no id and no bound of an index that was read leads out of these arrays."""
+        """Whether all ids and bounds of an index that was read are within these arrays."""
         parts = (self.entity_bounds, self.entity_facts), (self.relation_bounds, self.relation_facts)
         return all(
             bounds.dtype == np.int64
@@ -58,10 +58,10 @@ class Adjacency:
         """Ids of all facts with one of the entities or the relation, ascending."""
         lists = [*map(self.facts_of_entity, set(entities)), self.facts_of_relation(relation)]
         ids = np.sort(np.concatenate(lists))
-        return ids[_fresh(ids)].astype(np.int64)  # np.unique is 60 times slower
+        return ids[_is_first(ids)].astype(np.int64)  # np.unique is 60 times slower
 
 
-def _fresh(values: NDArray[np.integer]) -> NDArray[np.bool_]:
+def _is_first(values: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether a value differs from the one before it."""
     return np.concatenate([np.ones(min(len(values), 1), bool), values[1:] != values[:-1]])
 
@@ -100,8 +100,8 @@ class KnownAnswers:
         keys = facts[:, SUBJECT].astype(np.int64) * width + facts[:, RELATION]
         order = np.lexsort((facts[:, OBJECT], keys))
         keys, objects = keys[order], facts[order, OBJECT]
-        fresh = _fresh(keys) | _fresh(objects)
-        return cls(width, keys[fresh], objects[fresh])
+        is_first = _is_first(keys) | _is_first(objects)
+        return cls(width, keys[is_first], objects[is_first])
 
     def lookup(self, queries: NDArray[np.integer]) -> NDArray[np.int64]:
         """(n, 2) start and stop in `flat` of the known objects of (n, 2) queries."""

@@ -96,7 +96,7 @@ def read_text(path: Path, options: ReadOptions, *, comma: bool) -> FactTable:
     """The facts of a text file."""
     # The pool is not inside a generator: the garbage collector would close it in any thread.
     with ThreadPoolExecutor(1) as pool:
-        return _read_table(path, options, _ahead(_blocks(path, comma=comma), pool), comma)
+        return _read_table(path, options, _read_ahead(_blocks(path, comma=comma), pool), comma)
 
 
 def _read_table(
@@ -159,8 +159,8 @@ def _blocks(path: Path, *, comma: bool) -> Iterator[_Lines]:
         yield rest
 
 
-def _ahead(blocks: Iterator[_Lines], pool: ThreadPoolExecutor) -> Iterator[_Lines]:
-    """The same blocks; another thread reads the next one meanwhile."""
+def _read_ahead(blocks: Iterator[_Lines], pool: ThreadPoolExecutor) -> Iterator[_Lines]:
+    """The same blocks, while another thread reads the next one."""
     following = pool.submit(next, blocks, None)
     while (block := following.result()) is not None:
         following = pool.submit(next, blocks, None)
@@ -168,7 +168,7 @@ def _ahead(blocks: Iterator[_Lines], pool: ThreadPoolExecutor) -> Iterator[_Line
 
 
 def _find_fault(data: bytes) -> tuple[int, str]:
-    """Where there is binary data, a very long line or text that is not UTF-8; "" if nowhere."""
+    """The position of a fault (binary data, a very long line, not UTF-8), and a message or ""."""
     if (at := data.find(b"\0")) >= 0:
         return at, "a NUL byte: this is binary data; expected UTF-8 text"
     start = 0

@@ -121,8 +121,8 @@ class Audit:
 
     ranking: str
     method: str | None
-    """The method behind the influences of facts. None if the run has what no method needs: then all
-    fields from `blamed` to `idle` are empty."""
+    """The method behind the influences of facts. None if no method fits the run: then all fields
+    from `blamed` to `idle` are empty."""
     ranking_method: str | None
     """The method behind the losses without each fact; None if they are not estimated."""
     group_method: str | None
@@ -174,10 +174,9 @@ def audit(
 ) -> Audit:
     """Audit a run.
 
-    method: estimates the influence on held-out facts; rollback if it cannot do this. A run without
-    what any method needs is audited without estimates, unless the options name one. groups: entity
-    names and their groups. case: retrains without the listed facts and groups; None retrains
-    nothing.
+    method: estimates the influence on held-out facts; rollback if it cannot do this. If no method
+    fits the run, the audit has no estimates, unless the options name a method. groups: entity names
+    and their groups. case: retrains without the listed facts and groups; None retrains nothing.
     """
     able: Method | None = get_method(method)
     if options.method is None and not any(each.fits(trained) for each in group_methods()):
@@ -257,8 +256,9 @@ class _Audit:
             if ranking in NEED_ESTIMATES:
                 joint.check_groups(self.trained)  # says what is missing
             self.notes.append(
-                "the run has neither a trace nor a recipe, so the audit cannot estimate what "
-                f"happens without a fact: it ranks facts by {ranking}, and does not say which help"
+                "the run has no trace, and how it was trained is not known, so the audit cannot "
+                f"estimate what happens without a fact: it ranks facts by {ranking}, and does not "
+                "say which facts help"
             )
         return ranking, method
 
@@ -325,9 +325,9 @@ class _Audit:
         ]
 
     def _totals(self, method: Method) -> Totals:
-        """Influences on the margins of wrong answers, and of right ones; never an empty group.
+        """Influences on the margins of wrong answers, and of right ones.
 
-        A method that is linear also has those on the probabilities, for groups of facts.
+        With a linear method, also influences on the probabilities, for groups of facts.
         """
         groups = [[goal for goal, wrong in self.goals if wrong is side] for side in (True, False)]
         if not self.is_joint and not self.trained.config.rated:
@@ -443,7 +443,7 @@ class _Audit:
     def _retrain(
         self, case: Case, groups: Sequence[AuditedGroup], sets: Sequence[FactIds]
     ) -> list[AuditedGroup]:
-        """The groups with what retraining without each of them does. The run keeps the results."""
+        """Retrain without each group and add the actual influence. The run stores the results."""
         possible = [ids for ids in sets if len(ids) < self.data.n_facts]
         removed = [np.zeros(0, np.int64), *possible]  # the control comes first
         recipe = recipe_key(case.retrainer.recipe, case.retrainer.engine)

@@ -36,7 +36,7 @@ from whereof.table import Column, Table, Tabular, table_from
 from whereof.units import count, show
 
 _REMEDY = "give a file that `whereof evaluate --json` printed"
-_APART = "retrainings", "results"
+_NOT_IN_DOCUMENT = "retrainings", "results"
 """Fields of an `Evaluation` that are not fields of its document."""
 
 
@@ -100,7 +100,7 @@ class Evaluation(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof evaluate --json` prints, without single retrainings."""
-        own = {name: value for name, value in vars(self).items() if name not in _APART}
+        own = {name: value for name, value in vars(self).items() if name not in _NOT_IN_DOCUMENT}
         return dict(plain(own | no_results() | self.results))
 
     def to_arrow(self, part: str | None = None) -> Any:
@@ -124,7 +124,7 @@ class Evaluation(Tabular):
         """An evaluation from its document; `name` says where that comes from."""
         if not isinstance(document, dict):
             raise WhereofError(f"{name} is not an evaluation; {_REMEDY}")
-        own = {key: value for key, value in document.items() if key not in _APART}
+        own = {key: value for key, value in document.items() if key not in _NOT_IN_DOCUMENT}
         found: Evaluation = replace(convert(own, cls, name), results=no_results())
         for each in protocols():
             for key, kind in each.fields.items():
@@ -273,7 +273,7 @@ def check_possible(case: Case, options: EvaluateOptions, threads: int | None = N
         if lacking:
             raise WhereofError(
                 f"this run has no trace, which {', '.join(lacking)} requires; train it without "
-                "--no-trace, or evaluate what needs none: methods gradient-dot,random and k 1,10"
+                "--no-trace, or choose methods gradient-dot,random and k 1,10"
             )
     own = [name for name in needed if not find_variant(name).trained]
     ready = list[str]()

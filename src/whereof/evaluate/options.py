@@ -218,8 +218,8 @@ class AuditOptions(Settings):
 
     ranking: str | None = choice(
         None,
-        "how to rank suspicious facts  [default: loss-without; loss, if the run has neither a "
-        "trace nor a recipe]",
+        "how to rank suspicious facts  [default: loss-without; loss, if other software trained "
+        "the run without a trace]",
         "Audit",
         "loss-without self-influence loss score degree",
     )

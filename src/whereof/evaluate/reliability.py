@@ -20,7 +20,7 @@ LEAST, MOST = 5, 50
 _MOST_PREDICTIONS = 100
 _UP, _DOWN = 1.1, 0.9
 _NUDGE = 1 + 1e-6
-"""A change of the weight that only rounding can see."""
+"""A factor for a weight that is so close to 1 that only rounding changes the result."""
 _ABOVE = 3
 """Pairs count if they change by this many times the noise of a slope."""
 _LARGEST = 10
@@ -122,7 +122,7 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
 
 
 def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
-    """The first fact of predictions by a method; none if it says nothing about removal here."""
+    """The first fact of predictions by a method; none if the method estimates no removals here."""
     chosen = find_variant(method).method
     says = "standings" in chosen.can and not chosen.retrains
     fits = says and chosen.fits(sample.case_of(method).trained)
@@ -130,7 +130,7 @@ def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
 
 
 def _draw_near(sample: Sample, n: int, seed: int) -> FactIds:
-    """One random fact of the entities of each of n predictions; fewer if some are the same."""
+    """For each of n predictions, a random fact with one of its entities; repeated ones once."""
     random = np.random.default_rng([seed, sample.case.seed])
     near, found = sample.case.trained.adjacency.facts_of_entity, []
     for number in random.permutation(len(sample))[:n]:

@@ -274,7 +274,7 @@ class Sample:
         return self._firsts[method, most]
 
     def _first_seconds(self, variant: MethodVariant, seconds: float) -> float:
-        """What a method took when it prepared these predictions: the run keeps what it prepared."""
+        """The time of a method, measured when it prepared these predictions; stored in the run."""
         if variant.method.prepares is None:
             return seconds
         about = repr((variant.text, self.predictions)).encode()

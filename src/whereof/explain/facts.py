@@ -29,7 +29,7 @@ def find_facts(trained: Trained, wanted: Any) -> FactIds:
 
 
 def find_listed(trained: Trained, rows: Iterable[Sequence[str]]) -> list[int]:
-    """The training facts among rows of names; rows that are none are left out."""
+    """The training facts among rows of names; other rows are left out."""
     found, columns = list[int](), _columns(trained)
     for names in rows:
         ids, best = _look_up(trained, columns, _ways(trained, names))

@@ -151,7 +151,7 @@ class Removed(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What is wanted of a prediction, as one of many whose influences are added up."""
+    """A quantity of one prediction with a weight, for influences added up over many predictions."""
 
     scored: ScoredPrediction
     aim: Aim
@@ -242,7 +242,7 @@ class Method:
     ranks_all: bool = False
     """Whether it ranks all facts, not only adjacent ones."""
     nominates: bool = True
-    """Whether `verified` retrains its strongest facts. False if it is slow, or finds no others."""
+    """Whether `verified` retrains its strongest facts. False if it is slow or adds no new facts."""
     version: int = 1
     """Raise it whenever what it prepares changes: what a run has stored is prepared again."""
     prepares: str | None = None
@@ -284,13 +284,13 @@ class Method:
         return {}
 
     def depends_on(self, trained: Trained, context: Context) -> tuple[object, ...]:
-        """What else than the prediction decides what `prepare` returns for it."""
+        """What the result of `prepare` depends on, apart from the prediction."""
         return context.aim, context.rivals, context.sweep_epochs, trained.on_card, self.version
 
     def accepts(
         self, trained: Trained, prediction: Prediction, context: Context, prepared: Arrays
     ) -> bool:
-        """Whether arrays in the run's folder are such as `prepare` makes: they may be crafted."""
+        """Whether arrays of the run's folder, which may be crafted, fit what `prepare` returns."""
         return True
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
@@ -324,7 +324,7 @@ class Method:
                 n_done += 1
                 events.emit(Advanced(n_done, n_all, "predictions"))
                 if events.should_stop():
-                    raise Interrupted("interrupted; nothing of the audit is kept")
+                    raise Interrupted("interrupted; the audit was not stored")
         return Totals(sums, largest)
 
     def check_groups(self, trained: Trained) -> None:

@@ -1,7 +1,7 @@
-"""How suspicious each training fact is: what the model says of it, with and without it.
+"""How suspicious each training fact is: its loss under the model, with the fact and without it.
 
-A wrong fact contradicts the others. So the model learns it badly, or learns it by heart: then the
-model says it only because it was told, and its loss would be large without the fact itself.
+A wrong fact contradicts the others. So the model either learns it badly or memorises it. If it is
+memorised, its loss would be large without the fact in training.
 """
 
 import os
@@ -29,19 +29,19 @@ _CELLS, _SWEPT_CELLS = 1 << 22, 1 << 25
 _TOGETHER = 256
 """Most groups of facts that a method sweeps at a time."""
 _ONE_IN = 10
-"""A group has at most one in ten facts of an entity or a relation, and one fact for ten entities;
-but always one."""
+"""A group has at most a tenth of the facts of an entity or a relation, and at most one fact for ten
+entities of the data. Every group has at least one fact."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnLosses:
-    """What the model says of every training fact. With inverse relations, means of both sides."""
+    """Loss, score and degree of each training fact. With inverse relations, means of both sides."""
 
     loss: Numbers
     """(n_facts,) -log of the probability of its answer; the squared error of a rating.
 
-    It is compared with answers that no other training fact gives to the same question: what is true
-    as well says nothing against a fact. A linear method leaves out validation facts too."""
+    Answers of other training facts to the same question are left out: another true answer is no
+    evidence against a fact. A linear method leaves out validation facts too."""
     without: Numbers | None
     """(n_facts,) an estimate of its loss if it had not been trained on; None if not estimated."""
     score: Numbers
@@ -66,10 +66,10 @@ RANKINGS = *NEED_ESTIMATES, "loss", "score", "degree"
 def find_own_losses(
     trained: Trained, method: str | None, events: Events, fact_ids: FactIds | None = None
 ) -> OwnLosses:
-    """The losses of training facts, and without each: by rollback, or by a linear method.
+    """The loss of each training fact, and an estimate of its loss without the fact.
 
-    method: None does not estimate the losses without. fact_ids: (n_facts,) all training facts if
-    None.
+    method: rollback or a linear method; None estimates nothing. fact_ids: (n_facts,) all training
+    facts if None.
     """
     ids = np.arange(trained.dataset.n_facts) if fact_ids is None else fact_ids
     estimator = None if method is None else get_method(method)
@@ -300,4 +300,4 @@ def tell(events: Events, n_done: int, n_total: int, noun: str) -> None:
     """Report progress, and stop if asked to."""
     events.emit(Advanced(n_done, n_total, noun))
     if events.should_stop():
-        raise Interrupted("interrupted; nothing of the audit is kept")
+        raise Interrupted("interrupted; the audit was not stored")

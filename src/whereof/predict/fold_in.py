@@ -154,8 +154,8 @@ def fold_in(trained: "Trained", history: History) -> "Trained":
         )
     if trained.n_trained is None and config.l2 == 0 and not config.rated:
         raise WhereofError(
-            "other software trained this run and recorded no penalty, so the row of a new user has "
-            "no limit; compute the row in your own code"
+            "other software trained this run and did not record its penalty, so whereof cannot "
+            "compute the row of a new user; compute it in your own code"
         )
     items, ratings = _find_items(data, history, rated=config.rated)
     folded = _dataset(data, items, ratings if config.rated else None)

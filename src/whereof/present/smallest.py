@@ -77,7 +77,7 @@ def sufficient_words(result: Sufficient) -> str:
     words = f"With {facts} of {given}, {answer} becomes the top answer for {result.n_converted} of "
     words += f"{entities}"
     if result.n_possible < n_all:
-        words += ", as many as with all its strongest facts"
+        words += ", the same number as with all its strongest facts"
     if len(result.given) == 1:
         return f"{words}."
     proven = "every fact is needed"

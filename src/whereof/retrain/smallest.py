@@ -157,7 +157,7 @@ def _notes(search: "Search", asked: ScoredPrediction, role: str | None) -> Itera
         yield _tried(asked.trained, role)
     if search.scored.target != asked.target:
         name = asked.trained.dataset.entities.label(asked.target)
-        yield f"{name} is not the top answer; this is about the top answer"
+        yield f"{name} is not the top answer; the search is about the top answer"
     yield from search.allowance.notes
 
 
@@ -188,7 +188,7 @@ def _predict(
     """The joint estimate for a set, by the method or by one that removes groups; and notes."""
     remover = able_method("groups", method.name)
     if not remover.fits(scored.trained):
-        return None, (f"{remover.name} cannot predict the set in this run",)
+        return None, (f"{remover.name} cannot estimate the set in this run",)
     sets = Sets.of([np.array(fact_ids, np.int64)])
     (found,) = name_standings(
         scored.trained, standings_without(remover, scored, sets, rivals=N_RIVALS)

@@ -107,7 +107,9 @@ class Gifts:
         fact_ids = ranked.fact_ids[:_CANDIDATES]
         if not len(fact_ids):
             name = trained.dataset.entities.label(asked.given)
-            raise WhereofError(f"{name} has no training fact that could be given to others")
+            raise WhereofError(
+                f"{name} has no other training fact to give to other entities; name another"
+            )
         receivers = _find_receivers(case, asked, fact_ids)
         copies = [
             (*copy, fact)

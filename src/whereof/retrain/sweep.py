@@ -120,7 +120,7 @@ def _go_back(
             stops = count.add(n)
             is_kept = progress.write(lambda: {**keep(), **so_far}, now=stops)
             if stops:
-                hint = "ask again to continue" if is_kept else "nothing of it was stored"
+                hint = "ask again to continue" if is_kept else "nothing was stored"
                 raise Interrupted(f"the sweep was interrupted; {hint}")
 
         final = _final(trained, sweeper.problem, columns, chosen)

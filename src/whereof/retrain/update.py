@@ -84,7 +84,7 @@ def check_updatable(config: TrainConfig, stopped: str | None) -> None:
     """Refuse a run that cannot be updated. stopped: why its training ended."""
     if stopped == UNLEARNED:
         raise WhereofError(
-            "a run that unlearned facts cannot be updated, because no training gives its rows; "
+            "a run that unlearned facts cannot be updated, because its training cannot continue; "
             "update the run that it was made from and unlearn again, or train again on all facts"
         )
     if config.rated:

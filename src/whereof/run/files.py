@@ -446,10 +446,10 @@ class Store:
 
     @contextlib.contextmanager
     def _turn(self, events: Events) -> Iterator[None]:
-        """Wait until no other thread computes, or until the work is to stop."""
+        """Wait until no other thread computes; raise `Interrupted` if the work should stop."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             if events.should_stop():
-                raise Interrupted("stopped while other work on the same run was being done")
+                raise Interrupted("interrupted while waiting for other work on the same run")
         try:
             yield
         finally:

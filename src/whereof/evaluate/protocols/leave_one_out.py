@@ -51,12 +51,12 @@ class Order:
     rho: float
     best_fact: int
     best_drop: float
-    """By how much; negative where the probability rises without any fact."""
+    """The fall without this fact; negative if removing any fact raises the probability."""
     best_rank: int
     """The method's rank of that fact, after all facts with the same estimate."""
     first_fact: int | None
     first_drop: float
-    """The fall of the probability without it; 0 where there is none."""
+    """The fall of the probability without the first fact; 0 if there is none."""
 
     @property
     def name(self) -> str:

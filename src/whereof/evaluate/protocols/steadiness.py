@@ -52,7 +52,7 @@ class SteadinessProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         n_removals = min(options.removals, size.n_facts)
         n_weighed, n_claims = (min(size.n_predictions, n) for n in (_MOST_WEIGHED, _MOST_CLAIMS))
-        n_claims *= len(_claimants([size.default_method, *options.methods]))
+        n_claims *= len(_claiming_methods([size.default_method, *options.methods]))
         return Retrainings(n_claims + n_weighed, n_removals, 2 * n_weighed + 1)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:
@@ -61,7 +61,7 @@ class SteadinessProtocol(Protocol):
             *linearity_jobs(sample, _MOST_WEIGHED, options.seed),
             *(
                 job
-                for method in _claimants([sample.default_method, *options.methods])
+                for method in _claiming_methods([sample.default_method, *options.methods])
                 for job in claims_jobs(sample, method, _MOST_CLAIMS)
             ),
         ]
@@ -85,7 +85,7 @@ class SteadinessProtocol(Protocol):
         share = measured(changed, task.options.seed)[:2]
         found = Steadiness(sum(map(len, changed)), *share, seeds_mean(moved))
         linearity = measure_linearity(task.seeds, _MOST_WEIGHED, task.options.seed)
-        methods = _claimants([task.seeds[0].default_method, *task.options.methods])
+        methods = _claiming_methods([task.seeds[0].default_method, *task.options.methods])
         claims = [measure_claims(task.seeds, method, _MOST_CLAIMS) for method in methods]
         known = tuple(each for each in claims if each is not None)
         return {"steadiness": replace(found, linearity=linearity, claims=known)}
@@ -119,6 +119,6 @@ class SteadinessProtocol(Protocol):
 PROTOCOL = SteadinessProtocol()
 
 
-def _claimants(methods: Iterable[str]) -> list[str]:
-    """Those that say what happens without a fact."""
+def _claiming_methods(methods: Iterable[str]) -> list[str]:
+    """The methods that estimate the prediction without a fact."""
     return [name for name in dict.fromkeys(methods) if "standings" in find_variant(name).method.can]

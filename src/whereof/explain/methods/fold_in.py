@@ -1,4 +1,4 @@
-"""Fold-in: the prediction for a new user, solved again without items of the history."""
+"""Fold-in: compute the row of a new user again without items of the history."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from whereof.training.results import Parameters
 
 
 class FoldInMethod(Method):
-    """Solves for the row of a new user again without each item of the history.
+    """Computes the row of a new user again without each item of the history.
 
-    The influences are exact for a row that is solved for while the rows of the items stay.
+    The influences are exact, because the rows of the items stay the same.
     """
 
     name = "fold-in"
     title = "Fold-in"
-    phrase = "exact for a new user, whose row is solved again"
+    phrase = "exact for a new user, whose row is computed again"
     citation = (
         "Hu, Koren and Volinsky, Collaborative Filtering for Implicit Feedback Datasets, ICDM 2008"
     )
@@ -33,7 +33,7 @@ class FoldInMethod(Method):
             )
 
     def notes(self, trained: Trained) -> tuple[str, ...]:
-        return ("only the row of the new user is solved again without an item; all others stay",)
+        return ("without an item of the history, only the row of the user is computed again",)
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The prediction without each set of the history's items."""

@@ -4,15 +4,14 @@ At a minimum of the summed loss, removing fact i moves the parameters by H^-1 gr
 the Hessian of the sum. So f falls by -grad f^T H^-1 grad L_i. One solve for all facts gives s = (H
 + damping)^-1 grad f; the influence of fact i is -s . grad L_i.
 
-H is taken
-- for few parameters as it is, by differences of gradients, as a dense matrix. Training stops where
-  it stops, mostly not at a minimum: where H with its damping is not positive definite, its
-  Gauss-Newton part, which is never negative, takes its place;
-- for many parameters as its Gauss-Newton part, which is never formed: conjugate gradients ask only
-  for its products with vectors. They stop after a fixed number of these, which damps what they
-  have not reached.
+How H is computed depends on the number of parameters:
+- few parameters: a dense matrix, by differences of gradients. Training rarely stops at a minimum.
+  So if H with its damping is not positive definite, its Gauss-Newton part is used instead, which
+  always is;
+- many parameters: the Gauss-Newton part, which is never stored: conjugate gradients need only its
+  products with vectors. They stop after a fixed number of products, which also damps the result.
 
-If there are many facts, a seeded sample of them is used for H.
+If there are many facts, H comes from a seeded sample of them.
 """
 
 from collections.abc import Callable

@@ -354,7 +354,7 @@ def _find_strongest(rollback: Rollback, sets: Sets, context: Context, top: int) 
     scored, parts = list[NDArray[np.int64]](), list[Removed]()
     for start in range(0, max(len(queue), 1), _BATCH):
         found = np.concatenate([np.empty(0), *(part.influences for part in parts)])
-        if start and upper[start] < _bar(-found if opposing else found, top):
+        if start and upper[start] < _threshold(-found if opposing else found, top):
             break
         scored.append(np.sort(queue[start : start + _BATCH]))  # read traces in file order
         parts.append(rollback.remove(sets.take(scored[-1])))
@@ -376,15 +376,15 @@ def _queue(
         return (-upper, -lower) if opposing else (lower, upper)
 
     lower, upper = bounds(sets)
-    reach = np.flatnonzero(upper >= _bar(lower, top))
+    reach = np.flatnonzero(upper >= _threshold(lower, top))
     if rollback.scored.trained.scorer.model.match == "dot" and len(reach) > top:
         close = bounds(sets.take(reach), close=True)
         upper[reach] = np.minimum(upper[reach], close[1])
-        reach = reach[upper[reach] >= _bar(np.maximum(lower[reach], close[0]), top)]
+        reach = reach[upper[reach] >= _threshold(np.maximum(lower[reach], close[0]), top)]
     queue = reach[np.argsort(-upper[reach], kind="stable")]
     return queue, upper[queue]
 
 
-def _bar(values: Numbers, top: int) -> float:
+def _threshold(values: Numbers, top: int) -> float:
     """The threshold that a set must reach to be among the `top` best."""
     return max(float(np.partition(values, -top)[-top]), 0.0) if len(values) >= top else 0.0
