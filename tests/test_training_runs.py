@@ -71,6 +71,17 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     assert resumed.metrics == whole.metrics
 
 
+def test_a_run_that_is_interrupted_again_and_again_resumes(tmp_path: Path) -> None:
+    train(tmp_path / "whole", epochs=6)
+    with pytest.raises(Interrupted):
+        train(tmp_path / "cut", epochs=6, events=stopping(1))
+    for _ in range(5):  # each leaves a checkpoint with another best epoch
+        with pytest.raises(Interrupted):
+            whereof.resume(tmp_path / "cut", events=stopping(1))
+    whereof.resume(tmp_path / "cut")
+    assert outcome(tmp_path / "whole") == outcome(tmp_path / "cut")
+
+
 def test_resuming_a_finished_run_opens_it(tmp_path: Path) -> None:
     trained = train(tmp_path / "run", epochs=1)
     before = outcome(tmp_path / "run")

@@ -145,6 +145,7 @@ class RunWriter:
         if best:
             with files.writing_to(self.path):
                 self._describe_best(best)
+        self._described = self._needed(self._described, best)
         path = self._progress / f"checkpoint-{number}"
         with files.draft_of(path, folder=True) as folder:
             for name, array in arrays.items():
@@ -164,8 +165,9 @@ class RunWriter:
             try:
                 document = files.read_sealed(folder / "progress.json")
                 if found is None:
+                    best = document["progress"]["best_epoch"]
+                    self._described = self._needed(document["others"], best)
                     found = self._read_arrays(folder, document, trace), document["progress"]
-                    self._described = document["others"]
             except WhereofError as error:
                 if found is None:
                     damaged = damaged or str(error)
@@ -182,7 +184,7 @@ class RunWriter:
         self, folder: Path, document: dict[str, Any], trace: NDArray[Any] | None
     ) -> dict[str, NDArray[Any]]:
         """The arrays of a checkpoint. All files that it needs are checked."""
-        for name, about in document["others"].items():
+        for name, about in self._described.items():
             files.check_file(self.path / name, about)
         arrays = {}
         for name, about in document["files"].items():
@@ -219,10 +221,12 @@ class RunWriter:
         for folder in self._progress.glob("best-*"):
             if folder not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
-        self._described = {
-            name: about
-            for name, about in self._described.items()
-            if (self.path / name).parent in (*kept, self.path / CHECKPOINTS)
+
+    def _needed(self, described: dict[str, Any], best_epoch: int) -> dict[str, Any]:
+        """The described files that a checkpoint with this best epoch needs."""
+        folders = self._best(best_epoch), self.path / CHECKPOINTS
+        return {
+            name: about for name, about in described.items() if (self.path / name).parent in folders
         }
 
     def _describe_best(self, epoch: int) -> dict[str, dict[str, Any]]:
