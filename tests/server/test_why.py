@@ -199,7 +199,7 @@ def test_reliability_that_was_measured_later_is_on_the_page_of_every_method(
         for method, more in (("verified", {"budget": 3, "top": 3}), ("unrolled", {})):
             asked = {"kind": "explain", **ASKED, "method": method, **more}
             ended(client, start(client, **asked)["id"])
-        measured = "by retraining, the falls that"
+        measured = "by retraining, the change that"
         assert measured not in open_why(client, **ASKED, **RETRAINED)
         measure = view_of(open_why(client, **ASKED, **RETRAINED))["measure"]
         ended(client, start(client, **measure | {"limit": 5})["id"])
