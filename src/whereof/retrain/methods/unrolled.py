@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
-from whereof.retrain.size import draw_sample, measure_scale
+from whereof.retrain.size import correct_falls, draw_sample, measure_curve
 from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
@@ -37,7 +36,7 @@ class Unrolled(Method):
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
-    version = 4
+    version = 5
     is_linear = True
 
     def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
@@ -71,12 +70,13 @@ class Unrolled(Method):
             for each, others in zip(scored, rivals, strict=True)
             for aim in (*aims, *(Aim("log_ratio", other) for other in others))
         ]
-        found, differs = _sweep_to_scale(trained, columns, events, context)
+        found, differs, curve = _sweep_with_curve(trained, columns, events, context)
         changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
         return {
             "changes": changes,
             "rivals": np.array(rivals, np.int64),
             "differs": np.full(len(scored), differs),
+            "curve": np.tile(curve, (len(scored), 1)),
         }
 
     def depends_on(self, trained: Trained, context: Context) -> tuple[object, ...]:
@@ -92,20 +92,24 @@ class Unrolled(Method):
             changes=((n_columns, trained.dataset.n_facts), "float32"),
             rivals=((min(rivals.size, context.rivals),), "int64"),
             differs=((), "bool"),
+            curve=((2,), "float64"),
         )
         return kinds(prepared) and bool(
             np.isin(rivals, trained.everyone[prediction.asks].ids).all()
         )
 
     def total(self, trained: Trained, groups: Sequence[Sequence[Goal]], events: Events) -> Totals:
-        """One sweep for all predictions of a group, because their derivatives add up."""
+        """One sweep for all predictions of a group, because their derivatives add up.
+
+        The parts of a sum are not known, so its size is corrected as that of a strong fact.
+        """
         scale, columns = trained.scorer.scale, []
         for group in groups:
             slopes = ((goal.scored, quantity_slopes(goal.scored, goal.aim)) for goal in group)
             weighed = zip(slopes, group, strict=True)
             columns.append([(each, scale * goal.weight * it) for (each, it), goal in weighed])
-        sums, _ = _sweep_to_scale(trained, columns, events, Context(groups[0][0].aim))
-        return Totals(sums)
+        sums, _, curve = _sweep_with_curve(trained, columns, events, Context(groups[0][0].aim))
+        return Totals(curve[0] * sums)
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         return self._influences(scored, Sets.each(fact_ids), context)
@@ -125,9 +129,9 @@ class Unrolled(Method):
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The effect of removing each set: the changes of its facts add up in the log-odds."""
-        changes, rivals = context.prepared["changes"], context.prepared["rivals"]
+        rivals = context.prepared["rivals"]
         without = np.zeros(len(sets), STANDING)
-        falls = _sums(changes[0], sets)
+        falls = _falls(context, 0, sets)
         without["probability"] = 1 / (1 + np.exp(falls - log_odds(scored)))
         without["score"] = np.nan
         if scored.trained.config.rated:
@@ -139,8 +143,8 @@ class Unrolled(Method):
         if len(rivals):
             places = scored.candidates.places[rivals]
             margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
-            falls = np.array([_sums(each, sets) for each in changes[-len(rivals) :]])
-            margins = margins[:, None] - falls
+            followed = range(-len(rivals), 0)
+            margins = margins[:, None] - np.array([_falls(context, at, sets) for at in followed])
             above = scored.contenders > scored.plain_scores[scored.place]
             above[places] = False
             others = len(find_rivals(scored, len(rivals) + 1)) > len(rivals)  # not followed
@@ -154,8 +158,8 @@ class Unrolled(Method):
 
     def _influences(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Numbers:
         """(n_sets,) change of what is explained, from the changes that were swept."""
-        aim, changes = context.aim, context.prepared["changes"]
-        falls = _sums(changes[0 if _is_standing(scored.trained.config, aim) else 1], sets)
+        aim = context.aim
+        falls = _falls(context, 0 if _is_standing(scored.trained.config, aim) else 1, sets)
         if is_linear(scored, aim):
             return falls * scored.trained.scorer.scale
         if aim.of == "loss" and scored.trained.config.loss == "sigmoid":
@@ -224,34 +228,35 @@ def find_rivals(scored: ScoredPrediction, most: int) -> list[int]:
     return found
 
 
-def _sums(changes: NDArray[np.float32], sets: Sets) -> Numbers:
-    """(n_sets,) sum of the changes of every set's facts."""
+def _falls(context: Context, column: int, sets: Sets) -> Numbers:
+    """(n_sets,) how far a column of `prepare` falls without every set; changes add up."""
+    changes = context.prepared["changes"][column]
     numbers = np.repeat(np.arange(len(sets)), np.diff(sets.bounds))
-    found = np.bincount(numbers, changes[sets.fact_ids], minlength=len(sets))
-    return np.asarray(found, np.float64)
+    sums = np.bincount(numbers, changes[sets.fact_ids], minlength=len(sets))
+    return correct_falls(sums.astype(np.float64), context.prepared["curve"])
 
 
-def _sweep_to_scale(
+def _sweep_with_curve(
     trained: Trained, columns: Columns, events: Events, context: Context
-) -> tuple[Numbers, bool]:
-    """As `sweep`, with changes of the size that retraining shows; some epochs alone have none."""
-    key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
+) -> tuple[Numbers, bool, Numbers]:
+    """As `sweep`, with the curve that corrects sizes; a sweep of some epochs has none."""
+    key = f"{UNROLLED.name}-curve-{UNROLLED.version}{'-cuda' * trained.on_card}"
     if not corrects_sizes(trained, context):
         key += "-small"
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
-            return swept
-    known, is_scale = trained.store, like(scale=((), "float64"))
-    sample = draw_sample(trained) if known.find(key, is_scale) is None else []
+            return *swept, np.ones(2)
+    known, is_curve = trained.store, like(curve=((2,), "float64"))
+    sample = draw_sample(trained) if known.find(key, is_curve) is None else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
     every, is_used = [*columns, *more], bool(sample)
     with sweep(trained, every, events, context, is_used=is_used) as (found, differs):
         found, drawn = np.split(found, [len(columns)])
 
         def measure() -> Arrays:
-            return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
+            return {"curve": measure_curve(trained, sample, drawn, events)}
 
-        return float(known.get(key, measure, is_scale, events)["scale"]) * found, differs
+        return found, differs, known.get(key, measure, is_curve, events)["curve"]
 
 
 _UNSTEADY = (
