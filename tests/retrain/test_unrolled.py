@@ -338,7 +338,13 @@ def test_the_last_epochs_are_a_screen(run: whereof.Run) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "steady"),
-    [({}, True), ({"accumulator": 0.0}, False), ({"optimizer": "adam-lazy"}, False)],
+    [
+        ({}, True),
+        ({"accumulator": 0.0}, False),
+        ({"optimizer": "adam-lazy"}, False),
+        ({"model": "transe-l2"}, True),
+        ({"model": "transe"}, False),
+    ],
 )
 def test_unsteady_training_is_said(run: whereof.Run, settings: dict, steady: bool) -> None:
     trained = replace(run._trained, config=run.config.replace(**settings))

@@ -261,8 +261,8 @@ def _sweep_with_curve(
 
 _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
-    "unrolled can be far off; check them by retraining, or train with the default optimizer and "
-    "accumulator"
+    "unrolled can be far off; check them by retraining, or train with the default model, optimizer "
+    "and accumulator"
 )
 _SMALL = (
     "estimates for entities and relations with few facts are too small: correcting them requires "
