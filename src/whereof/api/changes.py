@@ -47,7 +47,8 @@ def update(
         )
     updating.check_updatable(run.config, run.manifest.result["stopped"])
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
-    extended = extend_dataset(run.dataset, read_new_facts(facts, options.reading))
+    table = read_new_facts(facts, options.reading)
+    extended = extend_dataset(run.dataset, table)
     data, config = extended.dataset, updating.plan_update(recipe, extended, options)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
@@ -60,6 +61,11 @@ def update(
     if n_held_out := extended.n_held_out:
         notes.append(
             f"{n_held_out} new facts are also in held-out splits, so the metrics are too good"
+        )
+    if run.dataset.sources is not None and "source" not in table.columns:
+        notes.append(
+            "the facts of the run have sources, and the new facts have none; name their column "
+            "with --source COLUMN"
         )
     phase = Problem.of(data, config).calendar.phases[-1]
     replayed_all = phase.n_replayed == run.dataset.n_facts
