@@ -141,7 +141,7 @@ def unlearn(
     rows = Parameters(*(array.astype(precision) for array in exact))
     trace = np.array(trained.trace[reduced.facts])
     if options.method == "warm":
-        rows = _train_on(trained, reduced, rows, trace, state, options.epochs, events)
+        rows = _train_on(trained, reduced, rows, trace, state, options.epochs or 1, events)
     if not all(np.isfinite(array).all() for array in rows):
         raise WhereofError(
             "the new rows contain NaN or infinity; choose another method, or fewer facts"
