@@ -233,6 +233,7 @@ def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run) -> None:
     run = elsewhere(native, Training(native))
     for call, said in (
         (lambda: elsewhere(native).verify(*EGYPT), "pass your own training function"),
+        (lambda: run.explain(*EGYPT, method="tracin"), "runs of other software have none; train a"),
         (lambda: run.verify(*EGYPT, seeds=2), "cannot be trained with another seed"),
         (lambda: run.verify(*EGYPT, engine="ray"), "called in this process"),
         (lambda: run.sufficient(*EGYPT), "can only leave facts out"),
