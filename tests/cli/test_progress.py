@@ -21,7 +21,7 @@ from whereof.events import (
     TrainingStarted,
     Validated,
 )
-from whereof.training.config import TrainConfig
+from whereof.training.config import Phase, TrainConfig
 
 
 def said(*events: Event, monkeypatch: pytest.MonkeyPatch, seconds: float = -1.0) -> list[str]:
@@ -52,6 +52,17 @@ def test_training_says_what_it_is_and_how_far(monkeypatch: pytest.MonkeyPatch) -
     assert lines[5] == "epoch 21/100, 20%, 10 facts/s, loss 0.5000, at most 1 min 20 s left"
     assert lines[6].endswith(", loss 0.4000, 4 min left")
     assert lines[7] == "epoch 31: valid MRR 0.2500, the best so far"
+
+
+def test_an_update_says_what_it_trains_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    phases = (Phase(100, 20, 3, 1000), Phase(104, 21, 3, 5 * (4 + 60), 60))
+    config = TrainConfig(epochs=15, patience=3, phases=phases).to_dict()
+    lines = said(
+        TrainingStarted("here", 0, config, (), (104, 3), 240, False), monkeypatch=monkeypatch
+    )
+    assert lines[0] == "run    here"  # no epoch is chosen by validation
+    assert "5 more epochs, each on 4 new facts and 60 earlier facts" in lines[1]
+    assert "up to" not in lines[1]
 
 
 def test_lines_that_repeat_are_rare(monkeypatch: pytest.MonkeyPatch) -> None:

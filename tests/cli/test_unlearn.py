@@ -109,6 +109,7 @@ def test_a_bad_file_of_facts_is_one_line(folder: Path, text: str, message: str) 
         (("run", "nofile"), "'nofile' is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
         (("run", "5", "-o", "run"), "run exists; choose another folder with -o"),
         (("run", "--entity", "atlantis"), "unknown entity 'atlantis'"),
+        (("run", "5", "--epochs", "3"), "epochs requires method warm, not rollback; leave it out"),
         (("run", "5", "--method", "magic"), "unknown method 'magic'; choose from rollback, warm"),
     ],
 )

@@ -169,6 +169,8 @@ def test_tracin_adds_up_what_its_checkpoints_say(tmp_path: Path, options: dict[s
         assert fact.influence == pytest.approx(total[fact.fact_id], rel=1e-9, abs=1e-12)
 
 
-def test_tracin_without_checkpoints_says_how_to_get_some() -> None:
+def test_tracin_without_checkpoints_says_how_to_get_some(tmp_path: Path) -> None:
     with pytest.raises(WhereofError, match="train it with --keep-checkpoints N"):
+        train(tmp_path / "run").explain("egypt", "embassy", "usa", method="tracin")
+    with pytest.raises(WhereofError, match="runs of other software have none; train a run with"):
         make_run("distmult").explain("e0", "r0", "e3", method="tracin")

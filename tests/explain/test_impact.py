@@ -75,6 +75,26 @@ def test_the_queries_that_the_fact_answers_are_asked_too(run: whereof.Run) -> No
     assert any((it.asks, it.relation, it.object) == ("subject", relation, answer) for it in asked)
 
 
+def test_without_held_out_facts_only_these_queries_are_asked(
+    run: whereof.Run, tmp_path: Path
+) -> None:
+    data = run.dataset
+    names = [data.fact_names(fact) for fact in data.train]
+    (tmp_path / "facts.tsv").write_text("".join("\t".join(it) + "\n" for it in names))
+    settings = {"valid_fraction": 0.0, "test_fraction": 0.0, "dim": 4, "epochs": 2}
+    plain = whereof.train(tmp_path / "facts.tsv", out=tmp_path / "run", inverse=True, **settings)
+    fact = plain.dataset.fact_names(plain.dataset.train[FACT])
+    found = plain.impact(*fact, top="all")
+    assert found.n_predictions == found.n_adjacent == 2
+    (note,) = (it for it in found.notes if "no facts" in it)
+    assert note.startswith("split test of this run has no facts: these are only answers")
+    more = plain.impact(*fact, split="train", top="all")
+    assert more.n_predictions > 2
+    assert not any("no facts" in it for it in more.notes)
+    with pytest.raises(WhereofError, match="split test of this run has no facts"):
+        plain.impact(*fact, predictions="true")
+
+
 @pytest.mark.parametrize("facts", [[FACT], [FACT, 700]])
 def test_retraining_shows_what_verdicts_show(run: whereof.Run, facts: list[int]) -> None:
     found = run.impact(*facts, top=4, verify=True, threads=1)

@@ -246,13 +246,12 @@ def test_what_retraining_confirmed_of_an_estimate(
     assert claim_words(verdict(stand(0.8, "usa"), predicted, actual)) == words
 
 
-def test_an_estimate_is_about_the_stored_run() -> None:
-    """Its control may differ, for example after `unlearn`."""
+def test_what_retraining_confirmed_is_in_the_document() -> None:
     found = verdict(stand(0.8, "usa"), stand(0.6, "usa"), stand(0.55, "usa"))
     assert found.claim == "confirmed"
-    stored = replace(found, prediction=replace(found.prediction, probability=0.65))
-    assert stored.claim == "partly confirmed"
-    assert stored.to_dict()["confirmed"] == {
+    less = verdict(stand(0.8, "usa"), stand(0.75, "usa"), stand(0.55, "usa"))
+    assert less.claim == "partly confirmed"
+    assert less.to_dict()["confirmed"] == {
         "direction": True,
         "size": False,
         "top_answer": True,
@@ -323,7 +322,12 @@ def test_hostile_names_stay_text() -> None:
 def test_a_rank_that_is_not_known_is_explained(rank: int) -> None:
     said = "A rank of - is not known"
     found = verdict(stand(0.5, "b"), stand(0.25, "") | {"rank": rank}, stand(0.2, "c"))
-    out = Console(width=200)
-    with out.capture() as shown:
-        show_verdict(out, found)
-    assert (said in shown.get()) is (said in verdict_page(found)) is (rank == 0)
+    for matches in (True, False):
+        found = replace(found, control_matches_run=matches)
+        out = Console(width=200)
+        with out.capture() as shown:
+            show_verdict(out, found)
+        for text in (shown.get(), verdict_page(found)):
+            assert (said in text) is (rank == 0)
+            assert ("follows only the strongest rivals" in text) is (rank == 0 and matches)
+            assert ("the control has other ranks" in text) is (rank == 0 and not matches)

@@ -12,6 +12,7 @@ from trained import train
 
 import whereof
 from retrain.by_hand import EGYPT
+from whereof.models import own_model
 from whereof.models.scoring import Scorer
 from whereof.retrain.function import FunctionEngine
 from whereof.types import FactIds
@@ -178,15 +179,67 @@ def test_a_run_without_a_trace_is_evaluated_reported_and_shown(
     assert "gradient-dot" in pages[0]
 
 
+def test_a_run_from_elsewhere_unlearns_by_its_trace(native: whereof.Run, tmp_path: Path) -> None:
+    burma = np.flatnonzero((native.dataset.train[:, ::2] == 1).any(axis=1)).tolist()
+    gone = {"entity": native.dataset.entities.name(1)}
+    wanted = native.unlearn([3], **gone, out=tmp_path / "native")
+    again = Training(native)
+    found = elsewhere(native, again).unlearn([3], **gone, out=tmp_path / "mine")
+    assert found.removed == wanted.removed == tuple(sorted({3, *burma}))
+    assert (found.distance, found.n_entities_gone) == (wanted.distance, 1)
+    assert again.skipped == [found.removed]
+    one, other = (whereof.Run.open(tmp_path / name) for name in ("native", "mine"))
+    assert np.array_equal(one.entity_rows, other.entity_rows)
+    assert np.array_equal(one.relation_rows, other.relation_rows)
+    assert np.array_equal(one.trace, other.trace)  # type: ignore[arg-type]
+    assert one.dataset.hash == other.dataset.hash
+    assert one.metrics == other.metrics
+    kept = elsewhere(native).save(tmp_path / "kept")
+    plain = kept.unlearn([3], out=tmp_path / "plain")
+    assert plain.distance is None
+    (note,) = plain.notes
+    assert note.startswith("the distance to retraining is not measured")
+    assert not elsewhere(native).unlearn([3], out=tmp_path / "quiet", measure=False).notes
+    opened = whereof.Run.open(tmp_path / "plain")
+    assert opened.unlearn([3], out=tmp_path / "twice", measure=False).n_removed == 1
+
+
+def test_the_distance_is_that_of_a_model_with_its_own_function(
+    native: whereof.Run, tmp_path: Path
+) -> None:
+    """The retrained model doubles every score; so do rows of which the relations are doubled."""
+
+    def score(given: Any, relations: Any, candidates: Any) -> Any:
+        return 2 * (given * relations) @ candidates.T
+
+    own = own_model("doubled", 6, 6, score)
+    found = [
+        elsewhere(native, lambda skip, it=it: it).unlearn([3], out=tmp_path / str(i)).distance
+        for i, it in enumerate(
+            (
+                (native.entity_rows, 2 * native.relation_rows),
+                Scorer(own, native.entity_rows, native.relation_rows),
+            )
+        )
+    ]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].probability
+    assert found[0].probability == pytest.approx(found[1].probability)
+    assert found[0].retrained == found[1].retrained
+
+
 def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run) -> None:
     run = elsewhere(native, Training(native))
     for call, said in (
         (lambda: elsewhere(native).verify(*EGYPT), "pass your own training function"),
+        (lambda: run.explain(*EGYPT, method="tracin"), "runs of other software have none; train a"),
         (lambda: run.verify(*EGYPT, seeds=2), "cannot be trained with another seed"),
         (lambda: run.verify(*EGYPT, engine="ray"), "called in this process"),
         (lambda: run.sufficient(*EGYPT), "can only leave facts out"),
-        (lambda: run.unlearn([1]), "so unlearn cannot continue from it"),
-        (lambda: run.update({"subject": ["egypt"]}), "so update cannot continue from it"),
+        (lambda: run.unlearn([1], method="warm"), "so method warm cannot continue its training"),
+        (lambda: run.update({"subject": ["egypt"]}), "so update cannot continue its training"),
+        (lambda: elsewhere(native, trace=None).unlearn([1]), "trained it: record a trace there"),
         (lambda: run.evaluate(protocols="theory", limit=2), "did not record norms"),
     ):
         with pytest.raises(whereof.WhereofError, match=said) as caught:

@@ -224,6 +224,21 @@ def test_the_comparison_trains_on_all_facts(tmp_path: Path, facts: list[tuple[st
     assert "trained from scratch on all facts it is" in str(found)
 
 
+def test_new_facts_without_sources_are_named(tmp_path: Path, facts: list[tuple[str, ...]]) -> None:
+    old, new = (frame(some).assign(origin="web") for some in (facts[:100], facts[100:103]))
+    run = whereof.train(old, out=tmp_path / "run", source="origin", **STEADY)
+    lacking = run.update(new, out=tmp_path / "lacking", columns="s,r,o")
+    assert any(note.endswith("name their column with --source COLUMN") for note in lacking.notes)
+    named = new.set_axis(["subject", "relation", "object", "source"], axis=1)
+    options = {"columns": "s,r,o", "source": "origin"}
+    for name, their, given in (("named", new, options), ("found", named, {})):
+        found = run.update(their, out=tmp_path / name, **given)
+        assert not any("--source" in note for note in found.notes)
+        sources = whereof.Run.open(tmp_path / name).dataset.sources
+        assert sources is not None
+        assert {*sources} == {"web"}
+
+
 def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) -> None:
     run = whereof.train(frame(facts[:100]), out=tmp_path / "run", **STEADY)
     with pytest.raises(WhereofError, match="all of the new facts are in the run already"):

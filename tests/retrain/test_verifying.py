@@ -15,6 +15,9 @@ from trained import train, train_ratings
 
 import whereof
 from retrain.by_hand import EGYPT, STAND, check_stand, stands_without
+from whereof.explain.explain import log_odds
+from whereof.retrain.retrainer import CONTROL_DIFFERS
+from whereof.retrain.verify import STARTS
 from whereof.run.folder import RunFolder
 from whereof.training.results import Parameters
 
@@ -207,8 +210,11 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
     assert not found.control_matches_run
     assert found.before.probability != found.prediction.probability
     check_stand(found.before, stands_without(run, [], EGYPT))
-    (note,) = found.notes
-    assert note.startswith("the control of seed 3 (retrained with all facts) differs")
+    assert found.notes == (
+        CONTROL_DIFFERS,
+        STARTS,
+        "the influences of facts are those of the stored run",
+    )
     exact = run.explain(*EGYPT, method="retrain", role="several", top=None)
     for fact in exact.facts:
         assert found.before.probability is not None
@@ -216,7 +222,49 @@ def test_a_control_that_differs_from_the_run_is_what_counts(
         assert fact.influence == found.before.probability - fact.probability_without
         changes = fact.top_answer_without != found.before.top_answer
         assert fact.top_answer_changes == changes
-    assert exact.notes[0].startswith("the control (retrained with all facts) differs")
+    assert exact.notes == (CONTROL_DIFFERS, "influences are measured from the control")
+
+
+@pytest.mark.parametrize("method", ["rollback", "unrolled"])
+def test_estimates_of_a_run_that_unlearned_facts_start_from_its_control(
+    tmp_path: Path, method: str
+) -> None:
+    first = train(tmp_path / "run", optimizer="adagrad", rate=0.1, accumulator=0.1)
+    strongest = first.explain(*EGYPT, method="rollback", top=20).facts
+    first.unlearn([it.fact_id for it in strongest], out=tmp_path / "less", measure=False)
+    run = whereof.Run.open(tmp_path / "less")
+    found = run.verify(*EGYPT, method=method, top=3, each=True)
+    assert not found.control_matches_run
+    assert found.notes.count(CONTROL_DIFFERS) == 1
+    assert not any("differs" in note for note in found.notes if note != CONTROL_DIFFERS)
+    every = [(found.removed, found.predicted), *(([it.fact_id], it.predicted) for it in found.each)]
+    for removed, predicted in every:
+        stored = run.explain(*EGYPT, method=method, without=list(removed)).without
+        assert stored is not None
+        assert predicted is not None
+        changes = [
+            log_odds(after.value) - log_odds(before.value)
+            for before, after in ((found.prediction, stored), (found.before, predicted))
+        ]
+        assert changes[0] == pytest.approx(changes[1], abs=1e-9)
+        same = (found.prediction.rank, found.prediction.top_answer) == (
+            found.before.rank,
+            found.before.top_answer,
+        )
+        tops = (stored.rank, stored.top_answer) if same else (0, "")
+        assert (predicted.rank, predicted.top_answer) == tops
+    assert found.predicted is not None
+    assert found.confirmed is not None
+    estimated = found.before.value - found.predicted.value
+    assert estimated > 0
+    ratio = (found.before.value - found.actual.value) / estimated
+    assert found.confirmed.ratio == pytest.approx(ratio)
+    impact = run.impact(*found.removed, predictions="top", verify=True, threads=1)
+    assert impact.notes[-2] == CONTROL_DIFFERS
+    for each in impact.predictions:
+        names = (each.subject, each.relation, each.object)
+        verdict = run.verify(*names, facts=list(found.removed), method="rollback", threads=1)
+        assert (each.before, each.claim) == (verdict.before, verdict.claim)
 
 
 def test_what_it_takes_is_said_first_and_asking_again_is_free(tmp_path: Path) -> None:

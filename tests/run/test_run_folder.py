@@ -133,7 +133,9 @@ def test_a_place_without_a_run_is_named(tmp_path: Path) -> None:
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("mine")
-    with pytest.raises(whereof.WhereofError, match=r"exists; choose another folder with -o$"):
+    with pytest.raises(
+        whereof.WhereofError, match=r"exists; choose another folder with -o \(in Python: out=\)$"
+    ):
         train(tmp_path / "run")
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["mine.txt"]
 

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from whereof.api.run import Run, make_scorer
 from whereof.api.runs import free_path, train_run
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.events import Events, Note, TrainingStarted, Without
 from whereof.retrain.options import UnlearnOptions, UpdateOptions
-from whereof.run.writer import RunWriter
+from whereof.run.writer import RunWriter, write_run
 from whereof.training.config import MachineOptions
 from whereof.training.results import Parameters
 from whereof.units import count
 
 if TYPE_CHECKING:
-    from whereof.data.remove import Reduced
     from whereof.predict.scored import Trained
     from whereof.retrain.engine import Recipe
-    from whereof.retrain.unlearn import Unlearned, Unlearning
+    from whereof.retrain.unlearn import Unlearned
     from whereof.retrain.update import FromScratch, Updated
+
+_NOT_MEASURED = (
+    "the distance to retraining is not measured: other software trained this run; in Python, pass "
+    "your own training function:  Run.open(path, retrain=function).unlearn(...)"
+)
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.
 
@@ -35,10 +40,15 @@ def update(
     from whereof.retrain import update as updating
     from whereof.training.problem import Problem
 
-    _check_ours(run, "update")
+    if run._n_trained is None:
+        raise WhereofError(
+            "other software trained this run, so update cannot continue its training; train on all "
+            "facts with your own code, or train a run with whereof"
+        )
     updating.check_updatable(run.config, run.manifest.result["stopped"])
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
-    extended = extend_dataset(run.dataset, read_new_facts(facts, options.reading))
+    table = read_new_facts(facts, options.reading)
+    extended = extend_dataset(run.dataset, table)
     data, config = extended.dataset, updating.plan_update(recipe, extended, options)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
@@ -51,6 +61,11 @@ def update(
     if n_held_out := extended.n_held_out:
         notes.append(
             f"{n_held_out} new facts are also in held-out splits, so the metrics are too good"
+        )
+    if run.dataset.sources is not None and "source" not in table.columns:
+        notes.append(
+            "the facts of the run have sources, and the new facts have none; name their column "
+            "with --source COLUMN"
         )
     phase = Problem.of(data, config).calendar.phases[-1]
     replayed_all = phase.n_replayed == run.dataset.n_facts
@@ -80,8 +95,12 @@ def unlearn(
     from whereof.data.remove import remove_facts
     from whereof.retrain import unlearn as unlearning
 
-    _check_ours(run, "unlearn")
-    trained, recipe = run._trained, run._recipe
+    is_ours, trained = run._n_trained is not None, run._trained
+    if options.method == "warm" and not is_ours:
+        raise WhereofError(
+            "other software trained this run, so method warm cannot continue its training; choose "
+            "method rollback"
+        )
     named, notes = _read_fact_files(trained, facts)
     removed = unlearning.find_removed(trained, named, options)
     path = free_path(f"{run.dataset.name}-{run.config.model}") if out is None else Path(out)
@@ -89,11 +108,18 @@ def unlearn(
     start, reduced = time.monotonic(), remove_facts(run.dataset, removed)
     found = unlearning.unlearn(trained, removed, reduced, run.read_state(), options, events)
     took, distance, retraining = time.monotonic() - start, None, None
-    if options.measure:
+    if options.measure and not is_ours and run.retraining is None:
+        notes.append(_NOT_MEASURED)
+    elif options.measure:
         events.emit(Note("retraining from scratch without the facts, to compare"))
-        given = trained, removed, found.rows, recipe, events
+        given = trained, removed, found.rows, run._recipe, events
         distance, retraining = unlearning.measure_distance(*given)
-    _write_unlearned(path, run, reduced, found, options.method)
+    note = f"{len(removed)} facts were removed by whereof unlearn, method {options.method}"
+    data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
+    related = unlearning.relation_rows(run.dataset, reduced, 1 + run.config.inverse)
+    rows = Parameters(found.rows.entity_rows[reduced.entities], found.rows.relation_rows[related])
+    write = _write_unlearned if is_ours else _write_arrays
+    write(path, run, data, rows, found.trace)
     return unlearning.Unlearned(
         run=str(path),
         method=options.method,
@@ -154,30 +180,23 @@ def _read_listed(trained: "Trained", path: Path) -> tuple[list[int], int]:
     return ids, len(rows)
 
 
-def _check_ours(run: Run, task: str) -> None:
-    """Refuse a run that other software trained, for tasks that need our training."""
-    if run._n_trained is None:
-        raise WhereofError(
-            f"other software trained this run, so {task} cannot continue from it; train it with "
-            "whereof, or use your own code"
-        )
+def _write_arrays(path: Path, run: Run, data: Dataset, rows: Parameters, trace: Any) -> None:
+    """Write a run without some facts that other software trained: its rows and its trace."""
+    new = Run(None, replace(run.manifest, result={}))
+    new.dataset, new.parameters, new.trace, new.history = data, rows, trace, []
+    # The scorer may have a function of its own.
+    new.scorer = replace(run.scorer, entity_rows=rows.entity_rows, relation_rows=rows.relation_rows)
+    write_run(path, new)
 
 
-def _write_unlearned(
-    path: Path, run: Run, reduced: "Reduced", found: "Unlearning", method: str
-) -> None:
+def _write_unlearned(path: Path, run: Run, data: Dataset, rows: Parameters, trace: Any) -> None:
     """Write a run without some facts: its rows, its trace, and its metrics."""
     from whereof.evaluate.metrics import SplitEvaluator
-    from whereof.retrain.unlearn import config_without, relation_rows
+    from whereof.retrain.unlearn import config_without
     from whereof.retrain.update import UNLEARNED
     from whereof.training.results import BestEpoch, Bookkeeping, Progress
 
-    n_removed = run.dataset.n_facts - reduced.dataset.n_facts
-    note = f"{n_removed} facts were removed by whereof unlearn, method {method}"
-    data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
     config, result = config_without(run.config, data), run.manifest.result
-    related = relation_rows(run.dataset, reduced, 1 + config.inverse)
-    rows = Parameters(found.rows.entity_rows[reduced.entities], found.rows.relation_rows[related])
     evaluator, epoch = SplitEvaluator(data, config), result["best_epoch"]
     scorer = make_scorer(rows, data, config)
     metrics = {split: evaluator.evaluate(scorer, split) for split in ("valid", "test")}
@@ -196,7 +215,7 @@ def _write_unlearned(
         stopped=UNLEARNED,
     )
     writer = RunWriter.create(path, data, config, 0, MachineOptions().memory_share)
-    writer.keep_best(best, found.trace)
+    writer.keep_best(best, trace)
     writer.finish(progress, best, metrics)
 
 

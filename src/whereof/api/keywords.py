@@ -137,7 +137,7 @@ class UnlearnKeywords(TypedDict, total=False):
     entity: _Names | None
     source: _Names | None
     method: Literal["rollback", "warm"]
-    epochs: int
+    epochs: int | None
     measure: bool
 
 

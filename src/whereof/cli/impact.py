@@ -23,9 +23,9 @@ def command(
     FACT is SUBJECT RELATION OBJECT, also with commas between them, or the id of the fact. Two-way
     runs have no RELATION. To remove several facts together, give their ids, separated by commas.
 
-    Whereof looks at the top new answers to the test queries and to those that the fact itself
-    answers, or at the predictions that --predictions names. It estimates each prediction without
-    the fact. By default it uses rollback, which estimates all of them at once.
+    Whereof looks at the top new answers to the test queries, and to the queries that the fact
+    answers. --predictions names other predictions. Whereof estimates each prediction without the
+    fact. By default it uses rollback, which estimates all of them at once.
 
     --verify also retrains the model twice: without the fact, and with all facts (the control). For
     each listed prediction, it then shows the actual influence beside the estimated one. The run

@@ -180,7 +180,7 @@ def _columns(kind: str) -> tuple[str | rich.ProgressColumn, ...]:
 
 def _start_lines(event: events.TrainingStarted) -> list[str]:
     lines = [f"note   {note}" for note in event.notes]
-    if not event.n_valid:
+    if not event.n_valid and not event.config.get("phases"):
         lines.append(
             "note   no validation facts: the last epoch is kept; hold some facts out with "
             "--valid-fraction 0.1"
@@ -192,9 +192,20 @@ def _start_lines(event: events.TrainingStarted) -> list[str]:
     return [*lines, f"trace  {trace if event.trace_bytes else 'none'}"]
 
 
+def _epochs_text(config: Any) -> str:
+    """How long it trains; for an update, what the new phase trains on."""
+    if not config.get("phases"):
+        up_to = "up to " if config["patience"] or config["time_budget"] else ""
+        return f"{up_to}{count(config['epochs'], 'epoch')}"
+    before, phase = config["phases"][-2:]
+    n_new, n_earlier = phase["n_facts"] - before["n_facts"], phase["n_replayed"]
+    n_epochs = phase["n_trained"] // (n_new + n_earlier)
+    facts = f"{count(n_new, 'new fact')} and {count(n_earlier, 'earlier fact')}"
+    return f"{count(n_epochs, 'more epoch')}, each on {facts}"
+
+
 def _config_text(config: Any) -> str:
     negatives, budget = config["negatives"], config["time_budget"]
-    up_to = "up to " if config["patience"] or budget else ""
     parts = [
         f"{config['model']}{' with inverse relations' if config['inverse'] else ''}",
         f"dim {config['dim']}",
@@ -204,7 +215,7 @@ def _config_text(config: Any) -> str:
         f"{config['optimizer']} {config['rate']:g}",
         f"accumulator {config['accumulator']:g}" if config["accumulator"] else "",
         f"batches of {config['batch_size']}" if config["batch_size"] > 1 else "",
-        f"{up_to}{count(config['epochs'], 'epoch')}",
+        _epochs_text(config),
         f"{budget:g} s at most" if budget else "",
         f"seed {config['seed']}",
     ]

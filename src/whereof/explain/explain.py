@@ -179,7 +179,7 @@ class Explainer:
         """
         before = self.scored.standing.value
         if probability is not None:
-            return _log_odds(before) - _log_odds(probability)
+            return log_odds(before) - log_odds(probability)
         return 0.0 if score is None else before - score
 
     def ranking(self, named: FactIds | None = None) -> method.Ranked:
@@ -353,7 +353,8 @@ class Explainer:
         return notes
 
 
-def _log_odds(probability: float) -> float:
+def log_odds(probability: float) -> float:
+    """log p / (1 - p), finite even if the probability is rounded to 0 or 1."""
     p = np.clip(probability, 1e-12, 1 - 1e-12)
     return float(np.log(p) - np.log1p(-p))
 

@@ -102,7 +102,11 @@ def find_impact(
     order = np.argsort(-signed, kind="stable")
     order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]
     changes = _top_changes(before, after) if says_tops else None
-    not_said = () if says_tops or options.verify else (_NOT_SAID,)
+    notes = method.notes(trained)
+    if _only_own_queries(trained, options):
+        notes = (*notes, _ONLY_OWN.format(options.split))
+    if not (says_tops or options.verify):
+        notes = (*notes, _NOT_SAID)
     named = name_standings(trained, after[order])
     facts = (NamedFact(**describe_fact(trained.dataset, fact)) for fact in fact_ids.tolist())
     found = (
@@ -124,13 +128,17 @@ def find_impact(
         n_top_changes=None if changes is None else int(changes.sum()),
         method=method.name,
         seconds=time.perf_counter() - start,
-        notes=(*method.notes(trained), *not_said),
+        notes=notes,
     )
 
 
 _NOT_SAID = (
-    "new top answers are not shown: such claims must come true four times in five in this run; "
-    "`whereof evaluate RUN --protocols steadiness` measures this"
+    "new top answers are not shown: a measurement must first show that at least four in five of "
+    "them come true in this run; run `whereof evaluate RUN --protocols steadiness`"
+)
+_ONLY_OWN = (
+    "split {} of this run has no facts: these are only answers to the queries that the removed "
+    "facts answer; --split train adds the queries of training"
 )
 
 
@@ -145,7 +153,9 @@ def _find_predictions(
     sides = ["object"]
     if trained.config.inverse and options.predictions in ("top", "true"):
         sides.append("subject")
-    listed = [each for side in sides for each in find_predictions(trained, *wanted, side)]
+    listed = list[Listed]()
+    if not _only_own_queries(trained, options):
+        listed = [each for side in sides for each in find_predictions(trained, *wanted, side)]
     if options.predictions == "top":
         facts = trained.dataset.train[fact_ids].tolist()
         own = (Prediction(s, r, o, side).answered(None) for s, r, o in facts for side in sides)
@@ -162,6 +172,11 @@ def _find_predictions(
         if number % 100 == 0:
             events.emit(Advanced(number, len(listed), "predictions"))
         yield found
+
+
+def _only_own_queries(trained: Trained, options: ImpactOptions) -> bool:
+    """Whether the split has no queries, so those that the facts themselves answer are left."""
+    return options.predictions == "top" and not len(getattr(trained.dataset, options.split))
 
 
 def _adjacent(

@@ -348,10 +348,10 @@ class Method:
                 remedy = "other software trained it: record a trace there"
             return f"{self.name} needs a trace and this run has none; {remedy}"
         if "checkpoints" in self.needs and not trained.read_checkpoints():
-            return (
-                f"method {self.name} needs checkpoints and this run kept none; train it with "
-                "--keep-checkpoints N"
-            )
+            lacks, remedy = "this run kept none", "train it with --keep-checkpoints N"
+            if trained.n_trained is None:
+                lacks, remedy = "runs of other software have none", "train a run with whereof"
+            return f"method {self.name} needs checkpoints and {lacks}; {remedy}"
         if "formula" in self.needs and trained.scorer.model.score is not None:
             return (
                 f"method {self.name} needs the formula of the score, and this run has a scoring "

@@ -38,7 +38,7 @@ def _updated(updated: Updated) -> Iterator[str]:
     added = count(updated.n_added, "new fact")
     names = [(updated.n_new_entities, "new entity"), (updated.n_new_relations, "new relation")]
     also = " and ".join(count(n, noun) for n, noun in names if n)
-    known = f"; the run already had {updated.n_known:,} more" if updated.n_known else ""
+    known = f"; the run already had {updated.n_known:,} of the given facts" * bool(updated.n_known)
     yield f"Added {added}{f' with {also}' if also else ''}{known}."
     took = f"{seconds(updated.training_seconds)} ({seconds(updated.seconds)} with metrics)"
     yield f"The additional training took {took}."
@@ -96,15 +96,15 @@ def _unlearned(unlearned: Unlearned) -> Iterator[str]:
     left, wanted = distance.unlearned.removed_probability, distance.retrained.removed_probability
     if left is not None and wanted is not None:
         yield (
-            f"It gives the removed facts a mean probability of {percent(left)}; the retrained "
-            f"model gives {percent(wanted)}."
+            f"The new run gives the removed facts a mean probability of {percent(left)}; the "
+            f"retrained model gives {percent(wanted)}."
         )
     if distance.probability is None or distance.probability_before is None:
         return
     after, before = (100 * each for each in (distance.probability, distance.probability_before))
     yield (
-        f"On held-out facts, its probabilities differ from the retrained ones by {after:.2g} "
-        f"points on average. Those of the run before differ by {before:.2g} points."
+        f"On held-out facts, the probabilities of the new run differ from the retrained ones by "
+        f"{after:.2g} points on average. Those of the run before differ by {before:.2g} points."
     )
     if after > before:
         yield "So on held-out facts, unlearning did not bring the model closer to retraining."
@@ -118,10 +118,13 @@ def _distance_table(unlearned: Unlearned) -> Table:
         Column("model", "model"),
         Column("mrr", "MRR, held-out facts, paper's filter", "percent"),
         Column("removed", "the removed facts, mean", unit),
-        Column("rows", "distance of rows", "number"),
+        Column("rows", "distance of rows", "percent"),
     ]
     found = (distance.before, 1.0), (distance.unlearned, distance.rows), (distance.retrained, 0.0)
     models = zip(("before", "unlearned", "from scratch"), found, strict=True)
     rows = [(name, its.mrr, its.removed_probability, apart) for name, (its, apart) in models]
-    note = "distance of rows: to those trained from scratch without the facts; 1 before unlearning."
+    note = (
+        "Distance of rows: how far they are from the rows trained from scratch without the facts. "
+        "100% is the distance before unlearning."
+    )
     return Table("distance", "Compared with retraining from scratch", columns, rows, note)

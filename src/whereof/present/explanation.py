@@ -244,8 +244,9 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
     tops = sentence.names_joint_tops(explanation)
     for title, joints in tables.items():
         standings = {"none": explanation.prediction, **joints}
+        why = note if all(it.rank for it in joints.values()) else f"{note} {names.NO_RANK}"
         yield names.standings_table(
-            "without", title, standings, more, unit=unit, note=note, tops=tops
+            "without", title, standings, more, unit=unit, note=why, tops=tops
         )
 
 

@@ -35,10 +35,11 @@ _LONG = 30
 _SHORT = 10
 """Letters of the last step of a relation below which the step before it is shown too."""
 
-_NO_RANK = (
+NO_RANK = (
     "A rank of - is not known: the method follows only the strongest rivals. "
     "Follow more with `explain --rivals N`."
 )
+_OTHER_RANKS = "A rank of - is not known: the control has other ranks than the stored run."
 _FILE_NAME = 100
 """Letters of the name of a file."""
 
@@ -330,20 +331,18 @@ def fact_columns(
         yield Column(place, place_noun(facts[0], place)), [text_of(fact, place) for fact in facts]
 
 
-def removal_table(
-    removed: Sequence[NamedFact], before: Standing, predicted: Standing | None, actual: Standing
-) -> Table:
+def removal_table(result: "Verdict | Smallest") -> Table:
     """The prediction before and after facts are removed, as estimated and as retrained."""
-    noun = noun_of(removed)
-    every = {"before": before, "estimated": predicted, "actual": actual}
+    removed, noun = result.facts, noun_of(result.facts)
+    every = {"before": result.before, "estimated": result.predicted, "actual": result.actual}
     known = {name: each for name, each in every.items() if each is not None}
     note = (
         f"before: retrained with all {noun}s, the control. estimated: without retraining. "
-        f"actual: retrained without the {noun}{'s' * (len(removed) != 1)}."
+        f"actual: retrained without the {noun}{'s' * (len(removed) != 1)}. {rank_note(result)}"
     )
     together = " together" * (len(removed) != 1)
     title = f"Without {these_facts(len(removed), noun)}{together}"
-    return standings_table("", title, known, note=note)
+    return standings_table("", title, known, note=note.strip())
 
 
 def answers_table(result: "Verdict | Smallest") -> Table:
@@ -397,13 +396,14 @@ def standings_table(
         others = (getattr(each, column.name, "") for column in more)
         top = [top_cell(each, before)] if tops else []
         rows.append((name, each.value, each.rank or None, *others, *top))
-    note = f"{note} {rank_note(*standings.values())}".strip()
     return Table("standings", title, columns, rows, note)
 
 
-def rank_note(*standings: Standing | None) -> str:
-    """What a rank means that is not known; empty if all are."""
-    return "" if all(each is None or each.rank for each in standings) else _NO_RANK
+def rank_note(result: "Verdict | Smallest") -> str:
+    """Why the rank of the estimate is not known; empty if it is."""
+    if result.predicted is None or result.predicted.rank:
+        return ""
+    return NO_RANK if result.control_matches_run else _OTHER_RANKS
 
 
 def top_cell(standing: Standing, before: Standing) -> Cell:

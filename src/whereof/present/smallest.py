@@ -26,7 +26,7 @@ def show_smallest(out: Console, result: Smallest) -> None:
     name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
     show(out, name, smallest_words(result))
     for table in smallest_tables(result, most=20):
-        note = names.rank_note(result.predicted) if table.name == "standings" else ""
+        note = names.rank_note(result) if table.name == "standings" else ""
         show(out, heading(table.title), replace(table, title="", note=note))
     show(out, *result.notes, f"{names.effort_text(result)}; method {result.method}", "next: --json")
 
@@ -154,7 +154,7 @@ def _sentences(result: Smallest) -> Iterator[str]:
 
 def smallest_tables(result: Smallest, most: int | None = None) -> Iterator[Table]:
     """All tables of a result."""
-    yield names.removal_table(result.facts, result.before, result.predicted, result.actual)
+    yield names.removal_table(result)
     if result.top_answers:
         yield names.answers_table(result)
     unit, facts = names.output_unit(result.before), result.facts

@@ -55,7 +55,7 @@ def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None
     show(out, name, verdict_words(verdict), *claim)
     for table in verdict_tables(verdict, most=20):
         if listed or table.name != "facts":
-            note = names.rank_note(verdict.predicted) if table.name == "standings" else ""
+            note = names.rank_note(verdict) if table.name == "standings" else ""
             show(out, heading(table.title), replace(table, title="", note=note))
     more = ["--each"] * (not verdict.each) + ["--seeds 5"] * (not verdict.seeds) + ["--json"]
     effort = f"{names.effort_text(verdict)}; method {verdict.method}"
@@ -126,8 +126,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 
 def verdict_tables(verdict: Verdict, most: int | None = None) -> Iterator[Table]:
     """All tables of a verdict."""
-    before, predicted = verdict.before, verdict.predicted
-    yield names.removal_table(verdict.facts, before, predicted, verdict.actual)
+    yield names.removal_table(verdict)
     if verdict.top_answers:
         yield names.answers_table(verdict)
     facts = verdict.each or verdict.facts

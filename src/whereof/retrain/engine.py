@@ -20,6 +20,7 @@ from llvmlite.binding import get_host_cpu_name
 from numpy.typing import ArrayLike, NDArray
 
 from whereof.errors import Diverged, Interrupted, WhereofError
+from whereof.models.scoring import Scorer
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standings
 from whereof.retrain.options import EngineOptions
@@ -94,6 +95,11 @@ class Recipe:
         if not (np.isfinite(rows.entity_rows).all() and np.isfinite(rows.relation_rows).all()):
             raise diverged(removed)
         return rows
+
+    def retrain_model(self, trained: Scorer, removed: FactIds, should_stop: Stop) -> Scorer:
+        """The trained model as it is without some facts."""
+        rows = self.retrain(removed, should_stop)
+        return replace(trained, entity_rows=rows.entity_rows, relation_rows=rows.relation_rows)
 
     def probe(self, seconds: float) -> float:
         """Estimated seconds of one retraining, measured by training for a short time."""

@@ -60,6 +60,9 @@ class FunctionRecipe(Recipe):
         scorer = self.score(removed)
         return Parameters(scorer.entity_rows, scorer.relation_rows)
 
+    def retrain_model(self, trained: Scorer, removed: FactIds, should_stop: Stop) -> Scorer:
+        return self.score(removed)
+
     def score(self, removed: FactIds) -> Scorer:
         """The model without some facts. The control, with all facts, is trained only once."""
         return self._control[0] if not len(removed) else self._call(removed)

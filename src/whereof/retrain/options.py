@@ -113,12 +113,22 @@ class UnlearnOptions(Settings):
         "Unlearning",
         "rollback warm",
     )
-    epochs: int = number(
-        1, "for method warm: number of passes over the remaining facts", "Unlearning", 1
+    epochs: int | None = number(
+        None,
+        "for method warm: number of passes over the remaining facts  [default: 1]",
+        "Unlearning",
+        1,
     )
     measure: bool = choice(
         True, "also retrain from scratch without the facts, and compare", "Unlearning"
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epochs is not None and self.method != "warm":
+            raise WhereofError(
+                f"epochs requires method warm, not {self.method}; leave it out, or choose warm"
+            )
 
     @property
     def entities(self) -> list[str]:

@@ -20,6 +20,12 @@ from whereof.retrain.journal import Journal
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 
+CONTROL_DIFFERS = (
+    "the control (retrained with all facts) differs from the stored run: facts were unlearned from "
+    "it, or the processor is different"
+)
+"""A note for all that compares with the control, or repeats the training."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:

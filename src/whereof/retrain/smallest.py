@@ -34,8 +34,8 @@ from whereof.retrain.allowance import Allowance
 from whereof.retrain.engine import Job
 from whereof.retrain.methods.verified import find_nominators, interleave
 from whereof.retrain.options import SmallestOptions
-from whereof.retrain.retrainer import Case
-from whereof.retrain.verify import TopAnswer, find_top_answers
+from whereof.retrain.retrainer import CONTROL_DIFFERS, Case
+from whereof.retrain.verify import STARTS, TopAnswer, estimate_from_control, find_top_answers
 from whereof.types import OBJECT, SUBJECT, Numbers
 
 _RIVALS, _FOLLOWED = 5, 20
@@ -128,9 +128,13 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     before, actual = name_standings(case.trained, np.array([search.control, search.after(removed)]))
     limit_reached, counts = search.limit_reached, case.retrainer.counts
     top_answers = find_top_answers(case.trained, *search.stand_with_top(removed))
+    stored = name_prediction(scored)
     same = stand_alike(case.stand(search.predictions), search.control_all)
+    if not same:
+        predicted = predicted and estimate_from_control(predicted, stored, before)
+        notes = (CONTROL_DIFFERS, STARTS, *notes)
     return Smallest(
-        prediction=name_prediction(scored),
+        prediction=stored,
         found=search.best is not None,
         removed=tuple(fact_ids),
         before=before,

@@ -7,7 +7,7 @@ same seed, and with the same negatives and order for all other facts.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,14 +133,15 @@ def unlearn(
     state: the optimizer's state of the run; None starts from a new one.
     """
     if trained.trace is None:
-        raise WhereofError(
-            "unlearn requires a trace, and this run has none; train without --no-trace"
-        )
+        remedy = "train without --no-trace"
+        if trained.n_trained is None:
+            remedy = "other software trained it: record a trace there"
+        raise WhereofError(f"unlearn requires a trace, and this run has none; {remedy}")
     exact, precision = roll_back_rows(trained, removed), trained.config.precision
     rows = Parameters(*(array.astype(precision) for array in exact))
     trace = np.array(trained.trace[reduced.facts])
     if options.method == "warm":
-        rows = _train_on(trained, reduced, rows, trace, state, options.epochs, events)
+        rows = _train_on(trained, reduced, rows, trace, state, options.epochs or 1, events)
     if not all(np.isfinite(array).all() for array in rows):
         raise WhereofError(
             "the new rows contain NaN or infinity; choose another method, or fewer facts"
@@ -205,7 +206,8 @@ def measure_distance(
 ) -> tuple[Distance, float]:
     """How far rows are from retraining without the facts, and the seconds of retraining."""
     start = time.perf_counter()
-    retrained = recipe.retrain(removed, events.should_stop)
+    model = recipe.retrain_model(trained.scorer, removed, events.should_stop)
+    retrained = Parameters(model.entity_rows, model.relation_rows)
     seconds = time.perf_counter() - start
     data, rated = trained.dataset, trained.config.rated
     held_out = data.test if len(data.test) else data.valid
@@ -213,7 +215,8 @@ def measure_distance(
     asked, gone = _spaced(held_out, sides), _spaced(data.train[removed], ("object",))
     n, predictions = len(asked), Predictions.of(trained, [*asked, *gone])
     every = (trained.parameters, unlearned, retrained)
-    stands = [predictions.stand(rows) for rows in every]
+    asking = (predictions, predictions, replace(predictions, model=model.model))
+    stands = [each.stand(rows) for each, rows in zip(asking, every, strict=True)]
     value = "score" if rated else "probability"
     before, after, truth = (each[value][:n] for each in stands)
     apart = (np.abs(one - truth).mean() if n else None for one in (after, before))

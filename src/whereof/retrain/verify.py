@@ -1,15 +1,22 @@
 """Verdicts: explain a prediction, retrain without its facts, and compare."""
 
+import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
+from whereof.explain.explain import (
+    Explainer,
+    describe_fact,
+    find_scored,
+    log_odds,
+    name_prediction,
+)
 from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction, as_plain
 from whereof.explain.facts import find_facts
 from whereof.explain.impact import Impact
@@ -21,13 +28,15 @@ from whereof.predict.scored import ScoredPrediction, Standing, Standings, Traine
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
-from whereof.retrain.retrainer import Case
+from whereof.retrain.retrainer import CONTROL_DIFFERS, Case
 from whereof.run.reliability import NOISE, sizes_agree
 from whereof.types import FactIds
 
-_DIFFERS = (
-    "the control of seed {} (retrained with all facts) differs from the stored run: facts were "
-    "unlearned from it, or the processor is different; `before` is the control"
+STARTS = "`before` is the control, and an estimate applies the estimated change to it"
+_OF_STORED = "the influences of facts are those of the stored run"
+_CLAIMS = (
+    "influences are those of the stored run; claims apply the same changes of the log-odds, or of "
+    "ratings, to the control"
 )
 _FAR = 4.0
 """An estimated change is refuted if the actual one is this many times smaller."""
@@ -156,7 +165,7 @@ class Verdict:
         """What retraining confirmed of the estimate; None if there was no estimate."""
         if self.predicted is None:
             return None
-        return _confirm(self.prediction, self.predicted, self.before, self.actual)
+        return _confirm(self.predicted, self.before, self.actual)
 
     @property
     def claim(self) -> str | None:
@@ -166,7 +175,7 @@ class Verdict:
         """
         if self.predicted is None:
             return None
-        return _judge(self.prediction, self.predicted, self.before, self.actual)
+        return _judge(self.predicted, self.before, self.actual)
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof verify --json` prints."""
@@ -199,9 +208,13 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
     first = _retrain(own, [scored.prediction.answered(each) for each in answers], sets)
     others = [_retrain(case, [scored.prediction], sets[:1]) for case in cases[1:]]
     seeds, several = tuple(each.effect for each in (first, *others)), len(cases) > 1
+    stored = name_prediction(scored)
+    if not seeds[0].control_matches_run:
+        predicted = [it and estimate_from_control(it, stored, seeds[0].before) for it in predicted]
     singles = zip(ids.tolist(), predicted[1:], first.singles, strict=False)
+    control_notes = _control_notes(seeds, options.method)
     return Verdict(
-        prediction=name_prediction(scored),
+        prediction=stored,
         removed=tuple(ids.tolist()),
         before=seeds[0].before,
         predicted=predicted[0],
@@ -220,12 +233,19 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
         method=options.method,
         engine=own.retrainer.engine.identity.split()[0],
         seconds=time.perf_counter() - start,
-        notes=(
-            *notes,
-            *(_DIFFERS.format(it.seed) for it in seeds if not it.control_matches_run),
-            *more_notes,
-        ),
+        notes=tuple(dict.fromkeys((*control_notes, *notes, *more_notes))),
     )
+
+
+def _control_notes(seeds: Sequence[OfSeed], method: str) -> Iterator[str]:
+    """What a reader must know if a control differs from the stored run."""
+    own, *others = seeds
+    if not own.control_matches_run:
+        yield CONTROL_DIFFERS
+        yield STARTS
+        if not get_method(method).retrains:
+            yield _OF_STORED
+    yield from (f"seed {it.seed}: {CONTROL_DIFFERS}" for it in others if not it.control_matches_run)
 
 
 def verify_impact(case: Case, impact: Impact) -> Impact:
@@ -239,18 +259,24 @@ def verify_impact(case: Case, impact: Impact) -> Impact:
     before = name_standings(case.trained, found.control)
     actual = name_standings(case.trained, found.after)
     matches = found.effect.control_matches_run
+    estimates = [
+        each.without if matches else estimate_from_control(each.without, each, old)
+        for each, old in zip(impact.predictions, before, strict=True)
+    ]
     return replace(
         impact,
         predictions=tuple(
-            replace(each, before=old, actual=new, claim=_judge(each, each.without, old, new))
-            for each, old, new in zip(impact.predictions, before, actual, strict=True)
+            replace(each, before=old, actual=new, claim=_judge(without, old, new))
+            for each, without, old, new in zip(
+                impact.predictions, estimates, before, actual, strict=True
+            )
         ),
         control_matches_run=matches,
         n_retrainings=retrainer.counts.total(),
         n_known=retrainer.counts["known"],
         engine=retrainer.engine.identity.split()[0],
         seconds=impact.seconds + time.perf_counter() - start,
-        notes=(*impact.notes, *(() if matches else (_DIFFERS.format(case.seed),))),
+        notes=(*impact.notes, *(() if matches else (CONTROL_DIFFERS, _CLAIMS))),
     )
 
 
@@ -261,24 +287,35 @@ def _prediction_of(trained: Trained, named: NamedPrediction) -> Prediction:
     return find_prediction(trained, names, asks=named.asks)
 
 
-def _confirm(
-    stored: Standing, predicted: Standing, before: Standing, actual: Standing
-) -> Confirmed:
-    """What retraining confirmed of an estimate.
+def estimate_from_control(estimated: Standing, stored: Standing, control: Standing) -> Standing:
+    """An estimate for the stored run as one for the control, which differs from it.
 
-    stored, before: of the stored run, which the estimate is about, and of the control, which may
-    differ from it.
+    The change of the log-odds, or of the rating, is the same; it starts from another value.
     """
-    said, done = stored.value - predicted.value, before.value - actual.value
+    probability, score = estimated.probability, estimated.score
+    if probability is not None:
+        change = log_odds(probability) - log_odds(stored.value)
+        probability = 1 / (1 + math.exp(-log_odds(control.value) - change))
+    if score is not None:
+        score += (control.score or 0.0) - (stored.score or 0.0)
+    moved = replace(estimated, probability=probability, score=score)
+    if (control.rank, control.top_answer) == (stored.rank, stored.top_answer):
+        return moved
+    return replace(moved, rank=0, top_answer="", labels={"top_answer": None})
+
+
+def _confirm(predicted: Standing, before: Standing, actual: Standing) -> Confirmed:
+    """What retraining confirmed of an estimate; before: the control, from which both start."""
+    said, done = before.value - predicted.value, before.value - actual.value
     size = bool(sizes_agree(said, done, before.value))
     same_top = predicted.top_answer == actual.top_answer if predicted.top_answer else None
     ratio = None if abs(said) <= NOISE * abs(before.value) else done / said
     return Confirmed(size or said * done > 0, size, same_top, ratio)
 
 
-def _judge(stored: Standing, predicted: Standing, before: Standing, actual: Standing) -> str:
+def _judge(predicted: Standing, before: Standing, actual: Standing) -> str:
     """Whether an estimate came true: confirmed, partly confirmed or refuted."""
-    found = _confirm(stored, predicted, before, actual)
+    found = _confirm(predicted, before, actual)
     if found.size and found.top_answer is not False:
         return "confirmed"
     if found.direction and found.top_answer and actual.top_answer != before.top_answer:

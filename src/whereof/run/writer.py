@@ -89,7 +89,7 @@ class RunWriter:
         """Raise an error if the folder exists, cannot be made or has no room for a run."""
         with files.writing_to(path):
             if path.exists():
-                remedy = "choose another folder with -o"
+                remedy = "choose another folder with -o (in Python: out=)"
                 with suppress(WhereofError):
                     if not Manifest.read(path).finished:
                         remedy += f", or continue it: whereof train --resume {path}"

@@ -10,13 +10,10 @@ from whereof.explain.method import Context, Method, Ranked, Sets, quantity_of, r
 from whereof.predict.predictions import Predictions, stand_alike
 from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.retrain.engine import Job
-from whereof.retrain.retrainer import Case, Outcomes
+from whereof.retrain.retrainer import CONTROL_DIFFERS, Case, Outcomes
 from whereof.types import FactIds
 
-_DIFFERS = (
-    "the control (retrained with all facts) differs from the stored run, for example because the "
-    "processor is different; influences compare with the control"
-)
+_COMPARES = "influences are measured from the control"
 
 
 class Retrain(Method):
@@ -84,5 +81,5 @@ class SingleRemovals:
             ranked,
             standings=without[ranked.chosen, 0],
             top_before=int(found.control["top"][0]),
-            notes=() if same else (_DIFFERS,),
+            notes=() if same else (CONTROL_DIFFERS, _COMPARES),
         )

@@ -10,6 +10,7 @@ from whereof.events import Events
 from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
+from whereof.retrain.retrainer import CONTROL_DIFFERS
 from whereof.retrain.size import correct_falls, draw_sample, measure_curve
 from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, sweep
 from whereof.run.files import Arrays, like
@@ -120,7 +121,7 @@ class Unrolled(Method):
             what = f"method unrolled requires all {scored.prediction.asks}s as candidates"
             raise WhereofError(f"{what}; leave out candidates")
         ranked = super().rank(scored, sets, context)
-        notes = (_DIFFERS,) if context.prepared["differs"] else ()
+        notes = (CONTROL_DIFFERS,) if context.prepared["differs"] else ()
         if not corrects_sizes(scored.trained, context):
             notes = (*notes, _SMALL)
         if context.sweep_epochs is not None:
@@ -271,8 +272,4 @@ _SMALL = (
 _SCREEN = (
     "the sweep covers only the end of training ({}): it finds the strongest facts, but its "
     "influences are too small"
-)
-_DIFFERS = (
-    "the repeated training differs from the stored run: facts were unlearned from it, or the "
-    "processor is different; influences are those of the repeated training"
 )
