@@ -96,6 +96,8 @@ def test_a_new_user_gets_items_of_the_same_taste(clicks: whereof.Run, tmp_path: 
     assert {answer.entity for answer in known.answers} == {"b1", "b2", "b3"}
     (tmp_path / "history.txt").write_text("b1\nb2\nb3\n")
     assert clicks.predict(history=tmp_path / "history.txt", new=True, top=3) == found
+    (tmp_path / "history.txt").write_text("itemId\nb1\nb2\nb3\n")
+    assert clicks.predict(history=tmp_path / "history.txt", new=True, top=3) == found
     (alone,) = clicks.predict("Vertigo", history=["b1"]).answers
     assert alone.entity == "a0"
 
@@ -143,6 +145,23 @@ def test_ratings_need_ratings(tmp_path: Path) -> None:
     assert all(math.isfinite(fact.influence) for fact in facts)
     with pytest.raises(WhereofError, match="history: 'm1' has no rating"):
         run.predict(history=["m1"])
+
+
+def test_a_history_with_a_header(tmp_path: Path) -> None:
+    run, path = train_ratings(tmp_path, epochs=1), tmp_path / "history.csv"
+    path.write_text("item,stars\nm1,5\nm2,1\n")
+    assert run.predict(history=path) == run.predict(history={"m1": 5, "m2": 1})
+    path.write_text("itme,stars\nm1,5\n")
+    with pytest.raises(WhereofError, match=r"history.csv:1: rating 'stars' is not a finite number"):
+        run.predict(history=path)
+
+
+def test_an_item_named_like_a_column(tmp_path: Path) -> None:
+    facts = {"user": ["u", "u", "v"], "item": ["item", "b", "b"]}
+    run = whereof.train(facts, out=tmp_path / "run", dim=2, epochs=1)
+    (tmp_path / "history.txt").write_text("item\nb\n")
+    own = run.predict(history=tmp_path / "history.txt")
+    assert own == run.predict(history=["item", "b"])
 
 
 @pytest.mark.parametrize(

@@ -631,7 +631,7 @@ class Run(ArrayRun):
 
         given: dict[str, Any] = {**options}
         engine, chosen = EngineOptions.take(given), AuditOptions.from_dict(given)
-        groups = find_labels(chosen.groups) or {}
+        groups = find_labels(chosen.groups, noun="group") or {}
         asked = chosen.method or self.default_method, chosen, groups, events or Events()
         if not chosen.verify:
             return audit(self._trained, *asked)

@@ -197,6 +197,13 @@ def role_of(name: str) -> str:
     return _ROLES.get(_word(name), "")
 
 
+def is_heading(cell: str, role: str = "") -> bool:
+    """Whether a cell looks like the heading of a column of names, or of a role; not one letter."""
+    word = _word(cell.strip())
+    found = _ROLES.get(word, "") if len(word) > 1 else ""
+    return found == role if role else word in ("", "entity", "name") or found in PLACES[3]
+
+
 class _FirstRow:
     """The first row of a table and what follows from it."""
 
