@@ -44,7 +44,7 @@ def test_training_says_what_it_is_and_how_far(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch=monkeypatch,
     )
     assert lines[0] == "note   a note"
-    assert "no validation facts" in lines[1]
+    assert lines[1].endswith("is kept; hold some facts out with --valid-fraction 0.1")
     assert lines[2] == "run    here"
     assert lines[3].startswith("model  distmult, dim 100, softmax loss, ")
     assert "up to 100 epochs, 60 s at most" in lines[3]
@@ -52,6 +52,15 @@ def test_training_says_what_it_is_and_how_far(monkeypatch: pytest.MonkeyPatch) -
     assert lines[5] == "epoch 21/100, 20%, 10 facts/s, loss 0.5000, at most 1 min 20 s left"
     assert lines[6].endswith(", loss 0.4000, 4 min left")
     assert lines[7] == "epoch 31: valid MRR 0.2500, the best so far"
+
+
+def test_facts_that_were_to_be_held_out_are_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = TrainConfig(epochs=1).to_dict()
+    started = TrainingStarted("here", 0, config, (), (10, 3), 240, False, valid_fraction=0.1)
+    lines = said(started, monkeypatch=monkeypatch)
+    assert lines[0] == "note   no validation facts: the last epoch is kept"
 
 
 def test_lines_that_repeat_are_rare(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,6 +215,7 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
         tables = _read_files(name, files, options)
     else:
         name, tables = "table", {"train": read_object(source, options)}
+    times = tables["train"].times
     if options.time is not None:
         tables = split_by_time(tables["train"], options.valid_fraction, options.test_fraction)
     entities = find_labels(options.entity_labels, files.get("entity"))
@@ -226,6 +227,18 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
         listed = ", ".join(map(repr, unread))
         note = f"columns not read: {listed}; name one with --weight, --source, --rating or --time"
         dataset = replace(dataset, notes=(note, *dataset.notes))
+    if options.time is None and options.held_out and times:
+        note = f"held-out facts are random; to hold out the latest facts, use --time {times[0]}"
+        dataset = replace(dataset, notes=(*dataset.notes, note))
+    lost = [split for split in tables if not len(getattr(dataset, split))]
+    if options.time is not None and lost:
+        names = "user and its item" if dataset.two_way else "entities and its relation"
+        note = (
+            f"split by time: no fact of {' and '.join(lost)} is left: none has its {names} in "
+            "train, and a model cannot rank what it has not seen; to hold out random facts, leave "
+            "out --time"
+        )
+        dataset = replace(dataset, notes=(*dataset.notes, note))
     return dataset
 
 
@@ -283,12 +296,15 @@ def _folder_files(folder: Path, purposes: Mapping[str, list[str]], *needed: str)
 
 
 def _read_files(name: str, files: dict[str, Path], options: ReadOptions) -> dict[str, FactTable]:
+    movielens = "titles" in files
     if options.held_out and (there := files.get("valid") or files.get("test")):
+        alone = f"{files['train']} alone"
+        if movielens:
+            alone += ", with --columns 1,2 --rating 3" + " --time 4" * (options.time is not None)
         raise WhereofError(
             f"{there} contains held-out facts already; leave out valid_fraction and test_fraction, "
-            f"or give {files['train']} alone"
+            f"or give {alone}"
         )
-    movielens = "titles" in files
     if movielens:
         chosen = ("format", "columns", "header", *OTHERS)
         options.refuse(chosen, f"the files of {name} have a fixed format")
