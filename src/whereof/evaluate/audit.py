@@ -23,7 +23,7 @@ from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
 from whereof.explain.explain import describe_fact
-from whereof.explain.explanation import NamedFact, as_plain
+from whereof.explain.explanation import NamedFact, RecordTables, as_plain
 from whereof.explain.method import (
     Aim,
     Goal,
@@ -116,8 +116,10 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(RecordTables):
     """What an audit found."""
+
+    main_part = "suspicious"
 
     ranking: str
     method: str | None
