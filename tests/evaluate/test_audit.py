@@ -183,7 +183,11 @@ def test_ratings(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, 20)
     found = run.audit(method="rollback")
     assert found.held_out is None  # too few facts to hold some out
-    assert found.suspicious[0].probability is None
+    first = found.suspicious[0]
+    assert first.probability is None
+    (answer,) = run.predict(first.subject, first.object).answers
+    assert first.predicted_rating == pytest.approx(answer.score, rel=1e-5)
+    assert "predicted rating" in found._repr_html_()
     assert found.suspicious[0].suspicion >= found.suspicious[1].suspicion
     assert "split test has no facts" in found.notes[0]
 

@@ -66,6 +66,8 @@ class SuspiciousFact(NamedFact):
     fact gives; None for ratings."""
     probability_without: float | None
     """An estimate of it if the fact had not been trained on."""
+    predicted_rating: float | None
+    """The rating that the model predicts; None without ratings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +272,8 @@ class _Audit:
     def _suspicious(
         self, own: OwnLosses, values: Numbers, order: FactIds
     ) -> Iterator[SuspiciousFact]:
-        losses = (None, None) if self.trained.config.rated else (own.loss, own.without)
+        rated = self.trained.config.rated
+        losses = (None, None) if rated else (own.loss, own.without)
         for fact in order.tolist():
             before, without = (None if it is None else float(np.exp(-it[fact])) for it in losses)
             yield SuspiciousFact(
@@ -278,6 +281,7 @@ class _Audit:
                 suspicion=float(values[fact]),
                 probability=before,
                 probability_without=without,
+                predicted_rating=float(own.score[fact]) if rated else None,
             )
 
     @cached_property
