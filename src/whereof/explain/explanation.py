@@ -29,12 +29,15 @@ class NamedPrediction(Standing):
     n_new: int
     """Number of candidates that are not known from training or validation: the rank counts them."""
     known: str | None = None
-    """The split that contains it as a fact: train, valid or test."""
+    """The split that contains it as a fact: train, valid or test; or history, of a new user."""
 
     @property
     def is_new(self) -> bool:
-        """Whether neither training nor validation contains it: only then it has a rank."""
-        return self.known not in ("train", "valid")
+        """Whether it is known neither from training or a history, nor from validation.
+
+        Only then it has a rank.
+        """
+        return self.known in (None, "test")
 
 
 @dataclass(frozen=True, kw_only=True)

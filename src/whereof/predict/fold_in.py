@@ -202,7 +202,7 @@ def _dataset(data: Dataset, items: NDArray[np.int64], ratings: Numbers | None) -
     none = np.zeros(0, np.float32)
     return replace(
         data,
-        entities=Vocabulary((USER, *names), labels, "entity", range(1, len(names) + 1)),
+        entities=Vocabulary((USER, *names), labels, "item", range(1, len(names) + 1)),
         train=np.ascontiguousarray(facts),
         valid=empty,
         test=empty,
@@ -222,7 +222,7 @@ def _find_items(
     for where, cells in _read_history(data, history):
         item, rating = str(cells[0]), _rating(where, cells[1:])
         try:
-            place = data.entities.find(item, data.objects)
+            place = _find_item(data, item)
         except WhereofError as error:
             raise WhereofError(f"{where}{error}") from None
         if rating is None and rated:
@@ -234,6 +234,13 @@ def _find_items(
     if not found:
         raise WhereofError("the history is empty; give at least one item")
     return np.array([*found], np.int64), np.array([*found.values()])
+
+
+def _find_item(data: Dataset, item: str) -> int:
+    ids = data.entities.matches(item, data.objects)
+    if len(ids) == 1:
+        return ids[0]
+    return replace(data.entities, kind="item").find(item, data.objects)  # raises an error
 
 
 def _read_history(data: Dataset, history: History) -> Sequence[tuple[str, Sequence[Any]]]:
