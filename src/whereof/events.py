@@ -40,6 +40,8 @@ class TrainingStarted(Event, frozen=True):
     trace_shape: tuple[int, int]
     trace_bytes: int
     trace_mapped: bool
+    valid_fraction: float = 0.0
+    """The share of the facts that was asked for as validation facts."""
 
 
 class TrainingAdvanced(Event, frozen=True):

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from explain.test_own_score import twins
 from rich.console import Console
 from trained import train
 
 import whereof as library
-from cli.helpers import whereof
+from cli.helpers import whereof, whereof_process
 from whereof.present.run import show_runs
 from whereof.run.files import lock
 from whereof.units import size
@@ -35,6 +36,17 @@ def table(folder: Path, *arguments: str) -> dict[str, list[str]]:
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
     return {" ".join(row[:-2]): row[-2:] for row in rows}
+
+
+def test_a_run_with_a_scoring_function_of_its_own_is_described(tmp_path: Path) -> None:
+    """Another process does not know the function."""
+    twins()[1].save(tmp_path / "own")
+    done = whereof_process("info", "own", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "own-distmult: a scoring function of its own" in done.stdout
+    refused = whereof_process("predict", "own", "e0", "r0", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "scored by a function of your own, distmult, which is not stored" in refused.stderr
 
 
 def test_metrics_and_differing_settings_stand_side_by_side(runs: Path) -> None:

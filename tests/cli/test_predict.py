@@ -181,7 +181,7 @@ def test_a_bad_history_is_one_line(tmp_path: Path, run: str, queries: Path) -> N
     history.write_text("m1\t5\nm9\t5\n")
     given = ["--history", str(history)]
     for words, arguments in (
-        (f"{history}:2: unknown entity 'm9'", [rated, *given]),
+        (f"{history}:2: unknown item 'm9'", [rated, *given]),
         ("a history requires a run with users and items", [run, *given]),
         (
             "--history and --queries cannot",

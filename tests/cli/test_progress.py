@@ -44,7 +44,7 @@ def test_training_says_what_it_is_and_how_far(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch=monkeypatch,
     )
     assert lines[0] == "note   a note"
-    assert "no validation facts" in lines[1]
+    assert lines[1].endswith("is kept; hold some facts out with --valid-fraction 0.1")
     assert lines[2] == "run    here"
     assert lines[3].startswith("model  distmult, dim 100, softmax loss, ")
     assert "up to 100 epochs, 60 s at most" in lines[3]
@@ -63,6 +63,15 @@ def test_an_update_says_what_it_trains_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert lines[0] == "run    here"  # no epoch is chosen by validation
     assert "5 more epochs, each on 4 new facts and 60 earlier facts" in lines[1]
     assert "up to" not in lines[1]
+
+
+def test_facts_that_were_to_be_held_out_are_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = TrainConfig(epochs=1).to_dict()
+    started = TrainingStarted("here", 0, config, (), (10, 3), 240, False, valid_fraction=0.1)
+    lines = said(started, monkeypatch=monkeypatch)
+    assert lines[0] == "note   no validation facts: the last epoch is kept"
 
 
 def test_lines_that_repeat_are_rare(monkeypatch: pytest.MonkeyPatch) -> None:

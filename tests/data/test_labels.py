@@ -60,6 +60,35 @@ def test_two_columns_of_a_wider_file(write: Write, columns: str) -> None:
     assert {n: labels[n] for n in ("1", "2")} == {"1": "Paris, Texas", "2": "Heat"}
 
 
+@pytest.mark.parametrize(
+    "header", ["entity\tlabel", "Name\tLabel", "movie_id\tTitle", "id\tlabel", "relation\tname"]
+)
+def test_a_header_of_two_columns(write: Write, header: str) -> None:
+    path = write("labels.tsv", f"{header}\n/m/1\tParis\n")
+    assert read_labels(path) == {"/m/1": "Paris"}
+    first, _, second = header.partition("\t")
+    assert read_labels(path, "1,2") == {first: second, "/m/1": "Paris"}
+
+
+def test_a_header_may_name_the_labels_first(write: Write) -> None:
+    assert read_labels(write("labels.tsv", "title\tmovieId\nHeat\t2\n")) == {"2": "Heat"}
+
+
+@pytest.mark.parametrize("first", ["entity\tAn entity", "madrid\tname", "s\tname", "title\tlabels"])
+def test_a_first_line_that_is_a_label(write: Write, first: str) -> None:
+    name, _, label = first.partition("\t")
+    assert read_labels(write("labels.tsv", f"{first}\na\tAda\n")) == {name: label, "a": "Ada"}
+
+
+def test_groups(write: Write) -> None:
+    path = write("groups.tsv", "entity\tgroup\na\teast\n")
+    assert find_labels(path, noun="group") == {"a": "east"}
+    wide = write("wide.csv", "id,name,group\na,Ada,east\n")
+    assert find_labels(wide, noun="group") == {"a": "east"}
+    with pytest.raises(WhereofError, match=r"bad.tsv:1: 1 column, expected 2 \(name, group\)"):
+        find_labels(write("bad.tsv", "a\n"), noun="group")
+
+
 def test_columns_that_are_none(write: Write) -> None:
     path = write("movies.csv", MOVIES)
     with pytest.raises(WhereofError, match=r":1: no column 'titel'; did you mean 'title'"):

@@ -67,6 +67,32 @@ def test_files_with_ratings_and_without_a_header(tmp_path: Path) -> None:
     assert found.ratings.train.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
+def test_a_split_at_random_names_the_column_of_times() -> None:
+    said = "held-out facts are random; to hold out the latest facts, use --time timestamp"
+    assert said in whereof.read(frame(), test_fraction=0.2).notes
+    assert said not in whereof.read(frame()).notes
+    assert said not in whereof.read(frame(), time="timestamp", test_fraction=0.2).notes
+
+
+def test_a_split_that_loses_all_facts_says_so() -> None:
+    users = {"user": [*"aabbcd"], "item": [*"xyxyxy"], "timestamp": [*range(6)]}
+    found = whereof.read(users, time="timestamp", valid_fraction=1 / 6, test_fraction=1 / 6)
+    assert found.notes[-1] == (
+        "split by time: no fact of valid and test is left: none has its user and its item in "
+        "train, and a model cannot rank what it has not seen; to hold out random facts, leave out "
+        "--time"
+    )
+
+
+def test_movielens_has_its_own_split(tmp_path: Path) -> None:
+    for name in ("ua.base", "ua.test"):
+        (tmp_path / "movielens-100k").mkdir(exist_ok=True)
+        (tmp_path / "movielens-100k" / name).write_text("1\t2\t3\t4\n")
+    (tmp_path / "movielens-100k" / "u.item").write_text("2|Heat\n")
+    with pytest.raises(WhereofError, match="alone, with --columns 1,2 --rating 3 --time 4"):
+        whereof.read("movielens-100k", data_dir=tmp_path, time="timestamp", test_fraction=0.1)
+
+
 def test_a_column_of_times_is_not_read_unless_asked_for() -> None:
     odd = frame(["soon"] * 8)
     assert whereof.read(odd).n_facts == 7

@@ -172,7 +172,8 @@ def test_sources_and_groups_of_entities(tmp_path: Path) -> None:
     ends = run.dataset.train[:, [0, 2]]
     names = np.array([int(name[1:]) for name in run.dataset.entities.names])[ends]
     assert sizes["group", "odd"] == (names % 2 == 1).any(axis=1).sum()
-    (tmp_path / "groups.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in groups.items()))
+    lines = [f"{a}\t{b}\n" for a, b in groups.items()]
+    (tmp_path / "groups.tsv").write_text("".join(["entity\tgroup\n", *lines]))
     assert run.audit(by=["group"], groups=tmp_path / "groups.tsv").groups == tuple(
         it for it in found.groups if it.kind == "group"
     )
@@ -182,7 +183,11 @@ def test_ratings(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, 20)
     found = run.audit(method="rollback")
     assert found.held_out is None  # too few facts to hold some out
-    assert found.suspicious[0].probability is None
+    first = found.suspicious[0]
+    assert first.probability is None
+    (answer,) = run.predict(first.subject, first.object).answers
+    assert first.predicted_rating == pytest.approx(answer.score, rel=1e-5)
+    assert "predicted rating" in found._repr_html_()
     assert found.suspicious[0].suspicion >= found.suspicious[1].suspicion
     assert "split test has no facts" in found.notes[0]
 
@@ -203,7 +208,7 @@ def test_a_run_from_arrays_is_audited_without_retraining() -> None:
         ({"by": "relations"}, "unknown grouping 'relations'; did you mean 'relation'"),
         ({"method": "random"}, "unknown method 'random'; choose from rollback, unrolled"),
         ({"ranking_method": "tracin"}, "unknown ranking_method 'tracin'; choose from rollback"),
-        ({"groups": {"nowhere": "a"}}, "unknown entity 'nowhere'"),
+        ({"groups": {"nowhere": "a"}}, "unknown entity 'nowhere'.*write --groups FILE:nowhere,a"),
     ],
 )
 def test_bad_input(run: whereof.Run, options: dict[str, Any], message: str) -> None:

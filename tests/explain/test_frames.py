@@ -1,4 +1,4 @@
-"""Explanations, answers and evaluations as tables and graphs for other programs."""
+"""Explanations, answers, evaluations, audits and so on as tables for other programs."""
 
 import sys
 from pathlib import Path
@@ -91,3 +91,40 @@ def test_an_evaluation_is_a_table_for_each_part(run: whereof.Run) -> None:
     assert found.to_pandas("removal")["method"].tolist() == [each.method for each in found.removal]
     with pytest.raises(WhereofError, match="unknown part 'removed'; did you mean 'removal'"):
         found.to_arrow("removed")
+
+
+def test_an_audit_is_a_table_for_each_list(run: whereof.Run) -> None:
+    found = run.audit(limit=5, top=3, verify=True, threads=1)
+    document = found.to_dict()
+    for part in ("suspicious", "blamed", "groups", "idle", "verified", "conflicting"):
+        rows = found.to_arrow(part).to_pylist()
+        plain = [{k: v for k, v in each.items() if k != "labels"} for each in document[part]]
+        assert [{name: row[name] for name in row if "_label" not in name} for row in rows] == plain
+    first, wanted = found.to_polars().to_dicts()[0], found.suspicious[0]
+    assert first["subject_label"] == wanted.labels["subject"]
+    assert found.to_pandas("suspicious")["suspicion"].tolist()[0] == wanted.suspicion
+    with pytest.raises(WhereofError, match="unknown part 'suspicius'; did you mean 'suspicious'"):
+        found.to_arrow("suspicius")
+
+
+def test_an_impact_is_a_table_of_its_predictions(run: whereof.Run) -> None:
+    found = run.impact(5, top=2)
+    rows = found.to_arrow().to_pylist()
+    assert [*rows[0]][:3] == ["subject", "relation", "object"]
+    for row, each in zip(rows, found.predictions, strict=True):
+        assert (row["object"], row["influence"]) == (each.object, each.influence)
+        assert row["without_probability"] == each.without.probability
+        assert row["without_top_answer_label"] == each.without.top_label
+        assert row["before_rank"] is None
+    assert found.to_arrow("facts")["fact_id"].to_pylist() == [5]
+
+
+def test_a_verdict_is_a_table_of_its_facts(run: whereof.Run) -> None:
+    found = run.verify("egypt", "embassy", "usa", facts=2, each=True, threads=1)
+    rows = found.to_arrow().to_pylist()
+    assert [row["fact_id"] for row in rows] == [*found.removed]
+    assert [row["influence"] for row in rows] == [fact.influence for fact in found.facts]
+    each = found.to_arrow("each").to_pylist()
+    assert [row["actual_rank"] for row in each] == [fact.actual.rank for fact in found.each]
+    assert found.to_arrow("top_answers").num_rows == len(found.top_answers)
+    assert found.to_arrow("seeds")["seed"].to_pylist() == [it.seed for it in found.seeds]

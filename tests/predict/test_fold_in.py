@@ -92,9 +92,12 @@ def test_a_new_user_gets_items_of_the_same_taste(clicks: whereof.Run, tmp_path: 
     found = clicks.predict(history=["b1", "b2", "b3"], new=True, top=3)
     assert {answer.entity for answer in found.answers} == {"b0", "b4", "b5"}
     assert found.query["subject"] == "newcomer"
-    known = clicks.predict(history=["b1", "b2", "b3"], known="train")
+    known = clicks.predict(history=["b1", "b2", "b3"], known="history")
     assert {answer.entity for answer in known.answers} == {"b1", "b2", "b3"}
+    assert {answer.known for answer in known.answers} == {"history"}
     (tmp_path / "history.txt").write_text("b1\nb2\nb3\n")
+    assert clicks.predict(history=tmp_path / "history.txt", new=True, top=3) == found
+    (tmp_path / "history.txt").write_text("itemId\nb1\nb2\nb3\n")
     assert clicks.predict(history=tmp_path / "history.txt", new=True, top=3) == found
     (alone,) = clicks.predict("Vertigo", history=["b1"]).answers
     assert alone.entity == "a0"
@@ -127,6 +130,8 @@ def test_an_influence_is_the_fall_without_the_item(clicks: whereof.Run) -> None:
     assert supports == {"b1", "b2"}
     contrast = clicks.explain("b4", history=history, instead_of="a5", top=None)
     assert contrast.facts[0].object in ("b1", "b2")
+    own = clicks.explain("b1", history=history).prediction
+    assert (own.known, own.is_new) == ("history", False)
     both = clicks.explain("b4", history=history, without=[0, 1]).without
     assert both is not None
     assert both.influence > max(fact.influence for fact in found.facts)
@@ -145,11 +150,34 @@ def test_ratings_need_ratings(tmp_path: Path) -> None:
         run.predict(history=["m1"])
 
 
+def test_a_history_with_a_header(tmp_path: Path) -> None:
+    run, path = train_ratings(tmp_path, epochs=1), tmp_path / "history.csv"
+    path.write_text("item,stars\nm1,5\nm2,1\n")
+    assert run.predict(history=path) == run.predict(history={"m1": 5, "m2": 1})
+    path.write_text("itme,stars\nm1,5\n")
+    with pytest.raises(WhereofError, match=r"history.csv:1: rating 'stars' is not a finite number"):
+        run.predict(history=path)
+
+
+def test_an_item_named_like_a_column(tmp_path: Path) -> None:
+    facts = {"user": ["u", "u", "v"], "item": ["item", "b", "b"]}
+    run = whereof.train(facts, out=tmp_path / "run", dim=2, epochs=1)
+    (tmp_path / "history.txt").write_text("item\nb\n")
+    own = run.predict(history=tmp_path / "history.txt")
+    assert own == run.predict(history=["item", "b"])
+
+
 @pytest.mark.parametrize(
     ("history", "names", "message"),
     [
         ([], (), "the history is empty; give at least one item"),
-        (["c7"], (), "history: unknown entity 'c7'"),
+        (["c7"], (), "history: unknown item 'c7'"),
+        (["b1"], ("c7",), "unknown item 'c7'; nothing like it among the 12 items"),
+        (
+            ["b1"],
+            ("u1",),
+            "'u1' is a user, and a history is that of a new user; leave out the user",
+        ),
         (["b1"], ("u1", "b2"), "with a history, name only the item; got u1 b2"),
         ({"b1": "good"}, (), "history: rating 'good' is not a finite number"),
         ("nowhere.txt", (), "nowhere.txt: no such file"),

@@ -335,7 +335,7 @@ class Run(ArrayRun):
         are known from training or validation. `known` is train, valid or test, to list only answers
         of this split. `history` is what a new user chose: a file of items, a list of items, or a
         dict of ratings by item. Whereof computes a row for this user, without retraining; `names`
-        is then an item, or empty.
+        is then an item, or empty, and `known` may be history.
         """
         from whereof.predict.answers import predict
 
@@ -354,7 +354,14 @@ class Run(ArrayRun):
         if len(names) > 1:
             given = " ".join(map(str, names))
             raise WhereofError(f"with a history, name only the item; got {given}")
-        return fold_in(self._trained, history), (USER, *(names or (None,)))
+        trained, known = fold_in(self._trained, history), self.dataset.entities
+        for name in {*map(str, names)} - {prediction.OPEN}:
+            if known.matches(name) and not known.matches(name, self.dataset.objects):
+                raise WhereofError(
+                    f"{name!r} is a user, and a history is that of a new user; leave out the user, "
+                    "and name an item or nothing"
+                )
+        return trained, (USER, *(names or (None,)))
 
     @checked
     def predict_many(
@@ -631,7 +638,7 @@ class Run(ArrayRun):
 
         given: dict[str, Any] = {**options}
         engine, chosen = EngineOptions.take(given), AuditOptions.from_dict(given)
-        groups = find_labels(chosen.groups) or {}
+        groups = find_labels(chosen.groups, noun="group") or {}
         asked = chosen.method or self.default_method, chosen, groups, events or Events()
         if not chosen.verify:
             return audit(self._trained, *asked)

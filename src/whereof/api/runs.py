@@ -233,7 +233,8 @@ def train_run(
     checked = validate if validates else None  # a run that was updated keeps its last epoch
     told = str(path), len(dataset.valid), config.to_dict(), dataset.notes
     shape, n_bytes = (dataset.n_facts, problem.trace_width), problem.trace_bytes
-    events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes)))
+    asked = dataset.read.get("valid_fraction", 0.0)
+    events.emit(TrainingStarted(*told, shape, n_bytes, writer.is_mapped(n_bytes), asked))
     if config.order == "shuffle" and n_bytes > (total_memory() or math.inf) / 2:
         why = "the trace may not fit into memory, and order shuffle reads it at random places"
         events.emit(Note(f"{why}; if training is slow, choose --order blocks"))

@@ -19,7 +19,7 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool) -> _options.R
     finished, it shows the progress.
     """
     from whereof.api.run import Run
-    from whereof.models import find_model
+    from whereof.models import describe_model
     from whereof.present.run import differences, show_run, show_runs
     from whereof.present.terminal import console
     from whereof.run.files import is_held
@@ -28,10 +28,10 @@ def command(runs: tuple[Path, ...], everything: bool, check: bool) -> _options.R
     if len(infos) > 1:
         documents = {"runs": [info.to_dict() for info in infos], "differences": differences(infos)}
         return documents, partial(show_runs, console(), infos, everything=everything)
-    state, model = "", find_model(infos[0].model)
+    state = ""
     if not infos[0].finished:
         state = f"continue with: whereof train --resume {runs[0]}"
         if is_held(runs[0] / ".lock"):
             state = "another process is training it"
-    about = f"{model.title}: {model.formula}"
+    about = describe_model(infos[0].model)
     return infos[0], partial(show_run, console(), infos[0], about, state)

@@ -181,10 +181,8 @@ def _columns(kind: str) -> tuple[str | rich.ProgressColumn, ...]:
 def _start_lines(event: events.TrainingStarted) -> list[str]:
     lines = [f"note   {note}" for note in event.notes]
     if not event.n_valid and not event.config.get("phases"):
-        lines.append(
-            "note   no validation facts: the last epoch is kept; hold some facts out with "
-            "--valid-fraction 0.1"
-        )
+        remedy = "" if event.valid_fraction else "; hold some facts out with --valid-fraction 0.1"
+        lines.append(f"note   no validation facts: the last epoch is kept{remedy}")
     lines += [f"run    {event.run}", f"model  {_config_text(event.config)}"]
     (n_rows, width), n_bytes = event.trace_shape, size(event.trace_bytes)
     where = "memory-mapped" if event.trace_mapped else "in memory"

@@ -66,6 +66,8 @@ class FactTable:
     """Column names of the file, by role."""
     unread: tuple[str, ...] = ()
     """Names of the other columns, without times."""
+    times: tuple[str, ...] = ()
+    """Names of columns of times that were not read."""
 
     def __len__(self) -> int:
         return len(self.columns.get("subject", ()))
@@ -98,6 +100,8 @@ class ColumnLayout:
     """Whether the first row is a header."""
     unread: tuple[str, ...] = ()
     """Names of the columns without a role; empty without a header."""
+    times: tuple[str, ...] = ()
+    """Names of columns of times that are not read; empty without a header."""
 
     def read(self, role: str, cell: Any, where: str) -> str | float:
         """A rating or a weight as a number, any other cell as text; a bad cell is an error."""
@@ -140,12 +144,13 @@ def choose_layout(
     places = dict(zip(PLACES[len(columns)], columns, strict=True))
     places |= {role: at for role, at in others.items() if at is not None}
     _check_different(places, row, wanted)
-    rest = (at for at in range(len(cells)) if at not in places.values() and row.roles[at] != "time")
+    rest = [at for at in range(len(cells)) if at not in places.values()] if row.header else []
     return ColumnLayout(
         places,
         read_as={role: row.cells[places[role]] for role in _WORDS if role in places and row.header},
         header=row.header and not named,
-        unread=tuple(row.cells[at] for at in rest) if row.header else (),
+        unread=tuple(row.cells[at] for at in rest if row.roles[at] != "time"),
+        times=tuple(row.cells[at] for at in rest if row.roles[at] == "time"),
     )
 
 
@@ -195,6 +200,13 @@ def _word(name: str) -> str:
 def role_of(name: str) -> str:
     """The role that the name of a column stands for; empty if there is none."""
     return _ROLES.get(_word(name), "")
+
+
+def is_heading(cell: str, role: str = "") -> bool:
+    """Whether a cell looks like the heading of a column of names, or of a role; not one letter."""
+    word = _word(cell.strip())
+    found = _ROLES.get(word, "") if len(word) > 1 else ""
+    return found == role if role else word in ("", "entity", "name") or found in PLACES[3]
 
 
 class _FirstRow:
@@ -285,7 +297,7 @@ def gather(parts: Iterable[Part], layout: ColumnLayout) -> FactTable:
         columns = dict(zip(chunks, pool.map(join, chunks), strict=True))
     chunks.clear()  # the texts of all facts
     release_memory()
-    return FactTable(columns, read_as=layout.read_as, unread=layout.unread)
+    return FactTable(columns, read_as=layout.read_as, unread=layout.unread, times=layout.times)
 
 
 def type_of(role: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from whereof.data.build import build_dataset, hold_out, split_by_time
 from whereof.data.catalogue import CATALOGUE, find_folder
-from whereof.data.columns import EXPECTED, FactTable, choose_layout, find_column
+from whereof.data.columns import EXPECTED, FactTable, choose_layout, find_column, is_heading
 from whereof.data.dataset import PLACES, SPLITS, Dataset, ratings_as_objects
 from whereof.data.frames import cells_of, column_at, column_names, parquet_names, read_parquet
 from whereof.data.graphs import read_object
@@ -49,7 +49,8 @@ _MOVIELENS: Final = {
     "test": _names("ua.test", [""]),
     "titles": _names("u.item", [""]),
 }
-_LABEL_WORDS: Final = ("label", "title", "name", "text")
+_TITLES: Final = {"label": ("label", "title", "name", "text"), "group": ("group",)}
+"""The possible headings of a column of labels, or of groups."""
 _N_VALID: Final = 5000
 """The paper validates on the first lines of MovieLens' ua.test."""
 _RATED: Final = ReadOptions(format="tsv", header=False, columns="1,2", rating="3")
@@ -214,6 +215,7 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
         tables = _read_files(name, files, options)
     else:
         name, tables = "table", {"train": read_object(source, options)}
+    times = tables["train"].times
     if options.time is not None:
         tables = split_by_time(tables["train"], options.valid_fraction, options.test_fraction)
     entities = find_labels(options.entity_labels, files.get("entity"))
@@ -225,6 +227,18 @@ def _read(source: Any, options: ReadOptions, events: Events | None) -> Dataset:
         listed = ", ".join(map(repr, unread))
         note = f"columns not read: {listed}; name one with --weight, --source, --rating or --time"
         dataset = replace(dataset, notes=(note, *dataset.notes))
+    if options.time is None and options.held_out and times:
+        note = f"held-out facts are random; to hold out the latest facts, use --time {times[0]}"
+        dataset = replace(dataset, notes=(*dataset.notes, note))
+    lost = [split for split in tables if not len(getattr(dataset, split))]
+    if options.time is not None and lost:
+        names = "user and its item" if dataset.two_way else "entities and its relation"
+        note = (
+            f"split by time: no fact of {' and '.join(lost)} is left: none has its {names} in "
+            "train, and a model cannot rank what it has not seen; to hold out random facts, leave "
+            "out --time"
+        )
+        dataset = replace(dataset, notes=(*dataset.notes, note))
     return dataset
 
 
@@ -282,12 +296,15 @@ def _folder_files(folder: Path, purposes: Mapping[str, list[str]], *needed: str)
 
 
 def _read_files(name: str, files: dict[str, Path], options: ReadOptions) -> dict[str, FactTable]:
+    movielens = "titles" in files
     if options.held_out and (there := files.get("valid") or files.get("test")):
+        alone = f"{files['train']} alone"
+        if movielens:
+            alone += ", with --columns 1,2 --rating 3" + " --time 4" * (options.time is not None)
         raise WhereofError(
             f"{there} contains held-out facts already; leave out valid_fraction and test_fraction, "
-            f"or give {files['train']} alone"
+            f"or give {alone}"
         )
-    movielens = "titles" in files
     if movielens:
         chosen = ("format", "columns", "header", *OTHERS)
         options.refuse(chosen, f"the files of {name} have a fixed format")
@@ -313,10 +330,12 @@ def _read_titles(path: Path) -> dict[str, str]:
     return titles
 
 
-def find_labels(given: Any, found: Path | None = None) -> dict[str, str] | None:
+def find_labels(
+    given: Any, found: Path | None = None, *, noun: str = "label"
+) -> dict[str, str] | None:
     """The given labels, from a file or from Python; else those of the file in the folder.
 
-    A file is given as PATH or PATH:NAMES,LABELS.
+    A file is given as PATH or PATH:NAMES,LABELS. noun: what is read, label or group.
     """
     if given is None:
         return read_labels(found) if found is not None else None
@@ -327,7 +346,7 @@ def find_labels(given: Any, found: Path | None = None) -> dict[str, str] | None:
         before, colon, after = str(given).rpartition(":")
         if colon and Path(before).exists():
             path, columns = Path(before), after
-    return read_labels(path, columns)
+    return read_labels(path, columns, noun=noun)
 
 
 def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
@@ -337,7 +356,7 @@ def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
     """
     pairs: Iterable[tuple[Any, Any]]
     if hasattr(given, "columns"):
-        places, _ = _find_pair([*map(str, column_names(given))], "labels", None)
+        places, _ = _find_pair([*map(str, column_names(given))], "labels", None, "label")
         pairs = zip(*(cells_of(column_at(given, at)) for at in places), strict=True)
     elif hasattr(given, "items"):
         pairs = given.items()
@@ -356,12 +375,12 @@ def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
     return labels
 
 
-def read_labels(path: Path, columns: str | None = None) -> dict[str, str]:
-    """Name -> label, from a file of two columns, or of more if two are named.
+def read_labels(path: Path, columns: str | None = None, *, noun: str = "label") -> dict[str, str]:
+    """Name -> label (or group), from a file of two columns, or of more if two are named.
 
     columns: the column of names and the column of labels, by name or position, such as
     `movieId,title`. Without it, a file with more than two columns needs a header that says which
-    column holds the labels: label, title, name or text.
+    column holds the labels: label, title, name or text. With noun group, the column is group.
     """
     labels: dict[str, str] = {}
     places: Sequence[int] = ()
@@ -369,7 +388,7 @@ def read_labels(path: Path, columns: str | None = None) -> dict[str, str]:
         where = f"{path}:{row.line}"
         if not places:
             width = len(row.cells)
-            places, header = _find_pair(row.cells, where, columns)
+            places, header = _find_pair(row.cells, where, columns, noun)
             if header:
                 continue
         if len(row.cells) != width:
@@ -378,37 +397,41 @@ def read_labels(path: Path, columns: str | None = None) -> dict[str, str]:
             )
         name, label = (row.cells[at] for at in places)
         if not (name.strip() and label.strip()):
-            word = "name" if label.strip() else "label"
+            word = "name" if label.strip() else noun
             raise WhereofError(f"{where}: an empty {word}; fill it or delete the line")
         if labels.setdefault(name, label) != label:
             raise WhereofError(
-                f"{where}: second label {label!r} for {name!r}, already {labels[name]!r}; keep one"
+                f"{where}: second {noun} {label!r} for {name!r}, already {labels[name]!r}; keep one"
             )
     if not labels:
-        raise WhereofError(f"{path}: an empty file; expected lines of 2 (name, label)")
+        raise WhereofError(f"{path}: an empty file; expected lines of 2 (name, {noun})")
     return labels
 
 
-def _find_pair(cells: Sequence[str], where: str, columns: str | None) -> tuple[Sequence[int], bool]:
-    """The positions of name and label, and whether the row is a header."""
+def _find_pair(
+    cells: Sequence[str], where: str, columns: str | None, noun: str
+) -> tuple[Sequence[int], bool]:
+    """The positions of name and label (or group), and whether the row is a header."""
     if columns is not None:
         asked = [text.strip() for text in columns.split(",")]
         if len(asked) != 2:
             raise WhereofError(
-                f"{columns!r} names {len(asked)} columns of labels; give 2, such as movieId,title"
+                f"{columns!r} names {len(asked)} columns of {noun}s; give 2, such as movieId,title"
             )
         header = not all(map(is_whole, asked))
         return [find_column(text, cells, where, header=header) for text in asked], header
     words = [cell.strip().casefold() for cell in cells]
-    titles = [word for word in _LABEL_WORDS if word in words]
-    if len(cells) > 2 and titles:
+    titles = [word for word in _TITLES[noun] if word in words]
+    if len(cells) > 1 and titles:
         label = words.index(titles[0])
         ids = [at for at, word in enumerate(words) if word.endswith("id") and at != label]
-        return [ids[0] if ids else int(label == 0), label], True
+        name = ids[0] if ids else int(label == 0)
+        if len(cells) > 2 or is_heading(cells[name]):
+            return [name, label], True
     if len(cells) == 2:
         return (0, 1), False
     remedy = "name two of them after the path, such as FILE:1,2 or FILE:movieId,title"
     raise WhereofError(
-        f"{where}: {count(len(cells), 'column')}, expected 2 (name, label)"
+        f"{where}: {count(len(cells), 'column')}, expected 2 (name, {noun})"
         + f"; {remedy}" * (len(cells) > 1)
     )

@@ -23,7 +23,7 @@ from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
 from whereof.explain.explain import describe_fact
-from whereof.explain.explanation import NamedFact, as_plain
+from whereof.explain.explanation import NamedFact, RecordTables, as_plain
 from whereof.explain.method import (
     Aim,
     Goal,
@@ -66,6 +66,8 @@ class SuspiciousFact(NamedFact):
     fact gives; None for ratings."""
     probability_without: float | None
     """An estimate of it if the fact had not been trained on."""
+    predicted_rating: float | None
+    """The rating that the model predicts; None without ratings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +118,10 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(RecordTables):
     """What an audit found."""
+
+    main_part = "suspicious"
 
     ranking: str
     method: str | None
@@ -268,7 +272,8 @@ class _Audit:
     def _suspicious(
         self, own: OwnLosses, values: Numbers, order: FactIds
     ) -> Iterator[SuspiciousFact]:
-        losses = (None, None) if self.trained.config.rated else (own.loss, own.without)
+        rated = self.trained.config.rated
+        losses = (None, None) if rated else (own.loss, own.without)
         for fact in order.tolist():
             before, without = (None if it is None else float(np.exp(-it[fact])) for it in losses)
             yield SuspiciousFact(
@@ -276,6 +281,7 @@ class _Audit:
                 suspicion=float(values[fact]),
                 probability=before,
                 probability_without=without,
+                predicted_rating=float(own.score[fact]) if rated else None,
             )
 
     @cached_property

@@ -82,8 +82,12 @@ def _by_group(data: Dataset, entity_groups: Mapping[str, str]) -> Grouping:
     """A fact belongs to the groups of its subject and of its object."""
     names, codes = sorted({*entity_groups.values()}), np.full(data.n_entities, -1)
     places = {name: place for place, name in enumerate(names)}
-    for entity, group in entity_groups.items():
-        codes[data.entities.find(entity)] = places[group]
+    for number, (entity, group) in enumerate(entity_groups.items()):
+        try:
+            codes[data.entities.find(entity)] = places[group]
+        except WhereofError as error:
+            remedy = f"; if this is a header, write --groups FILE:{entity},{group}"
+            raise WhereofError(f"{error}{remedy * (number == 0)}") from None
     subjects, objects = codes[data.train[:, SUBJECT]], codes[data.train[:, OBJECT]]
     owners = np.concatenate([subjects, np.where(subjects == objects, -1, objects)])
     kept, fact_ids = owners >= 0, np.tile(np.arange(data.n_facts), 2)

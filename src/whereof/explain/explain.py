@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data.dataset import SPLITS, Dataset
+from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.events import Events
@@ -551,7 +551,7 @@ def name_prediction(scored: ScoredPrediction) -> records.NamedPrediction:
         asks=scored.prediction.asks,
         n_candidates=len(scored.candidates.ids),
         n_new=int(scored.new.sum()),
-        known=None if split < 0 else SPLITS[split],
+        known=None if split < 0 else scored.trained.known_from[split],
     )
 
 

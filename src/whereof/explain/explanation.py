@@ -1,13 +1,13 @@
 """Records of an explanation."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path as FilePath
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
 from whereof.graph import graph_of
 from whereof.predict.scored import Standing
-from whereof.registry import render
+from whereof.registry import render, unknown
 from whereof.run.reliability import Reliability
 from whereof.table import Tabular, arrow_schema, arrow_table
 from whereof.units import count
@@ -29,12 +29,15 @@ class NamedPrediction(Standing):
     n_new: int
     """Number of candidates that are not known from training or validation: the rank counts them."""
     known: str | None = None
-    """The split that contains it as a fact: train, valid or test."""
+    """The split that contains it as a fact: train, valid or test; or history, of a new user."""
 
     @property
     def is_new(self) -> bool:
-        """Whether neither training nor validation contains it: only then it has a rank."""
-        return self.known not in ("train", "valid")
+        """Whether it is known neither from training or a history, nor from validation.
+
+        Only then it has a rank.
+        """
+        return self.known in (None, "test")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,3 +322,65 @@ def fact_row(fact: dict[str, Any], *, estimate: bool) -> tuple[Any, ...]:
     for name in ("parts", "nominated_by"):
         cells[name] = None if fact[name] is None else "+".join(fact[name])
     return tuple(cells[name] for name in FACT_COLUMNS)
+
+
+class RecordTables(Tabular):
+    """A result with a table for each of its fields that is a tuple of records."""
+
+    main_part: ClassVar[str]
+    """The table that is meant if none is named."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        raise NotImplementedError
+
+    def to_arrow(self, part: str | None = None) -> Any:
+        """An Arrow table of one list of the document: a row for each of its records."""
+        hints = get_type_hints(type(self))
+        kinds = {name: get_args(hint)[:1] for name, hint in hints.items()}
+        kinds = {name: kind for name, kind in kinds.items() if kind and is_dataclass(kind[0])}
+        part = part or self.main_part
+        if part not in kinds:
+            raise unknown("part", part, kinds)
+        (kind,) = kinds[part]
+        rows = [record_row(record, kind) for record in self.to_dict()[part]]
+        return arrow_table(arrow_schema(record_columns(kind)), rows)
+
+
+def record_columns(kind: Any) -> dict[str, Any]:
+    """Columns of a table with one row per record of this class, and their types.
+
+    The fields of a record within a record are columns too, such as `before_rank`.
+    """
+    columns: dict[str, Any] = {}
+    for name, labelled, inner, hint in _record_fields(kind):
+        if labelled:
+            columns |= dict.fromkeys((f"{each}_label" for each in labelled), str)
+        elif inner:
+            columns |= {f"{name}_{key}": each for key, each in record_columns(inner).items()}
+        else:
+            columns[name] = hint
+    return columns
+
+
+def record_row(record: Mapping[str, Any] | None, kind: Any) -> list[Any]:
+    """The values of a record, as a dict, for `record_columns`; all None if there is no record."""
+    cells: list[Any] = []
+    for name, labelled, inner, _ in _record_fields(kind):
+        value = None if record is None else record[name]
+        if labelled:
+            cells += [value and value.get(each) for each in labelled]
+        elif inner:
+            cells += record_row(value, inner)
+        else:
+            cells.append(value)
+    return cells
+
+
+def _record_fields(kind: Any) -> Iterator[tuple[str, list[str], Any, Any]]:
+    """Name, what it labels, class if it is a record, and type of each field; names come first."""
+    hints = get_type_hints(kind)
+    for name in sorted(hints, key=lambda name: name not in ("fact_id", *_PLACES)):
+        labelled = [each for each in (*_PLACES, "top_answer") if name == "labels" and each in hints]
+        inner = get_args(hints[name] | None)[0]
+        yield name, labelled, inner if is_dataclass(inner) else None, hints[name]

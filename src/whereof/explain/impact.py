@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events
 from whereof.explain.explain import describe_fact, name_prediction, score_answer
-from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
+from whereof.explain.explanation import NamedFact, NamedPrediction, RecordTables, as_plain
 from whereof.explain.facts import find_facts
 from whereof.explain.method import Aim, Context, Method, Sets, check_finite, get_method, prepare
 from whereof.explain.methods.rollback import roll_back_rows
@@ -42,11 +42,13 @@ class ImpactedPrediction(NamedPrediction):
 
 
 @dataclass(frozen=True)
-class Impact:
+class Impact(RecordTables):
     """What facts do to predictions, if they are removed together.
 
     All of it is estimated, except for what retraining shows with `verify`.
     """
+
+    main_part = "predictions"
 
     facts: tuple[NamedFact, ...]
     predictions: tuple[ImpactedPrediction, ...]

@@ -94,6 +94,7 @@ class Model:
 
 OWN = "own-"
 """The names of models with a scoring function of the user's own start with this."""
+OWN_FORMULA = "a scoring function of its own"
 
 
 def own_model(function: str, entity_width: int, relation_width: int, score: ScoreFunction) -> Model:
@@ -105,7 +106,7 @@ def own_model(function: str, entity_width: int, relation_width: int, score: Scor
     return Model(
         name=name,
         title=name,
-        formula="a scoring function of its own",
+        formula=OWN_FORMULA,
         citation="",
         match="own",
         widths=lambda dim: widths,

@@ -11,7 +11,6 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from whereof.data.dataset import SPLITS
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.graph import graph_of
@@ -35,7 +34,12 @@ class Answer:
     rank: int
     """Skips answers known from training and validation, except this one."""
     known: str | None
-    """The split that contains it as a fact: train, valid or test."""
+    """The split that contains it as a fact: train, valid or test; or history, of a new user."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is known neither from training or a history, nor from validation."""
+        return self.known in (None, "test")
 
 
 @dataclass(frozen=True)
@@ -120,8 +124,8 @@ def predict(
     known: only those that this split contains. A prediction with an answer gives that one answer.
     """
     _check_top(top)
-    if known not in (None, *SPLITS):
-        raise WhereofError(f"known is {known!r}; choose from {', '.join(SPLITS)}")
+    if known not in (None, *trained.known_from):
+        raise WhereofError(f"known is {known!r}; choose from {', '.join(trained.known_from)}")
     scored, data = trained.score(prediction), trained.dataset
     places = _best(scored, top, new=new, known=known)
     scores, ids = scored.scores[places], scored.candidates.ids[places]
@@ -134,7 +138,10 @@ def predict(
         (None if trained.config.rated else p for p in scored.probabilities[places].tolist()),
         scores.tolist(),
         ranks.tolist(),
-        (None if split < 0 else SPLITS[split] for split in scored.splits[places].tolist()),
+        (
+            None if split < 0 else trained.known_from[split]
+            for split in scored.splits[places].tolist()
+        ),
     )
     return Answers(
         prediction.spell(data),
@@ -155,7 +162,7 @@ def _best(
         return among[scored.new[among]] if new else among
     among = np.flatnonzero(scored.new) if new else np.arange(len(scores))
     if known is not None:
-        among = among[scored.splits[among] == SPLITS.index(known)]
+        among = among[scored.splits[among] == scored.trained.known_from.index(known)]
     if top is not None and top < len(among):
         among = among[scores[among] >= np.partition(scores[among], -top)[-top]]
     return among[np.argsort(-scores[among], kind="stable")][:top]

@@ -202,7 +202,7 @@ def _dataset(data: Dataset, items: NDArray[np.int64], ratings: Numbers | None) -
     none = np.zeros(0, np.float32)
     return replace(
         data,
-        entities=Vocabulary((USER, *names), labels, "entity", range(1, len(names) + 1)),
+        entities=Vocabulary((USER, *names), labels, "item", range(1, len(names) + 1)),
         train=np.ascontiguousarray(facts),
         valid=empty,
         test=empty,
@@ -218,11 +218,11 @@ def _find_items(
     data: Dataset, history: History, *, rated: bool
 ) -> tuple[NDArray[np.int64], Numbers]:
     """The ids of the items, each once, and their ratings; 0 for items without a rating."""
-    pairs = _read_history(history)
     found: dict[int, float] = {}
-    for where, item, rating in pairs:
+    for where, cells in _read_history(data, history):
+        item, rating = str(cells[0]), _rating(where, cells[1:])
         try:
-            place = data.entities.find(item, data.objects)
+            place = _find_item(data, item)
         except WhereofError as error:
             raise WhereofError(f"{where}{error}") from None
         if rating is None and rated:
@@ -236,17 +236,27 @@ def _find_items(
     return np.array([*found], np.int64), np.array([*found.values()])
 
 
-def _read_history(history: History) -> list[tuple[str, str, float | None]]:
-    """Items with their place in the file, for messages, and their ratings if there are any."""
+def _find_item(data: Dataset, item: str) -> int:
+    ids = data.entities.matches(item, data.objects)
+    if len(ids) == 1:
+        return ids[0]
+    return replace(data.entities, kind="item").find(item, data.objects)  # raises an error
+
+
+def _read_history(data: Dataset, history: History) -> Sequence[tuple[str, Sequence[Any]]]:
+    """Items and, if there are any, their ratings, with their place in the file for messages."""
     if isinstance(history, str | Path):
+        from whereof.data.columns import is_heading
         from whereof.data.text import read_rows
 
         rows = [(f"{history}:{row.line}: ", row.cells) for row in read_rows(Path(history))]
-    elif isinstance(history, Mapping):
-        rows = [("history: ", [*pair]) for pair in history.items()]
-    else:
-        rows = [("history: ", [item] if isinstance(item, str) else _pair(item)) for item in history]
-    return [(where, str(cells[0]), _rating(where, cells[1:])) for where, cells in rows]
+        first = rows[0][1][0] if rows else ""
+        # An item may have the name of a column.
+        is_header = is_heading(first, "object") and not data.entities.matches(first, data.objects)
+        return rows[is_header:]
+    if isinstance(history, Mapping):
+        return [("history: ", [*pair]) for pair in history.items()]
+    return [("history: ", [item] if isinstance(item, str) else _pair(item)) for item in history]
 
 
 def _pair(item: Any) -> list[Any]:

@@ -121,6 +121,11 @@ class Trained:
         return self.backing is not None
 
     @property
+    def known_from(self) -> tuple[str, ...]:
+        """The names of the splits; the facts of a new user are their history."""
+        return SPLITS if self.fold_in is None else ("history", *SPLITS[1:])
+
+    @property
     def parameters(self) -> Parameters:
         return Parameters(self.scorer.entity_rows, self.scorer.relation_rows)
 

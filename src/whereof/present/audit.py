@@ -152,6 +152,10 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
         (Column("suspicion", title, "number"), [fact.suspicion for fact in facts]),
         (Column("source", "source"), [fact.source for fact in facts]),
         (Column("rating", "rating", "rating"), [fact.rating for fact in facts]),
+        (
+            Column("predicted_rating", "predicted rating", "score"),
+            [fact.predicted_rating for fact in facts],
+        ),
         (Column("probability", "probability", "percent"), [fact.probability for fact in facts]),
         (
             Column("probability_without", "estimated without it", "percent"),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, Final, TextIO, get_type_hints
 
@@ -25,7 +25,13 @@ import msgspec
 from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError, need
 from whereof.events import Advanced, Events, Note
-from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
+from whereof.explain.explanation import (
+    FACT_COLUMNS,
+    Explanation,
+    fact_row,
+    record_columns,
+    record_row,
+)
 from whereof.predict.answers import ANSWER_COLUMNS, Answers, Failed, answer_rows
 from whereof.predict.prediction import Listed
 from whereof.present.rdf import annotations
@@ -215,16 +221,12 @@ def write_suspicious(path: Path, facts: Sequence[Document], force: bool) -> None
     from whereof.evaluate.audit import SuspiciousFact  # slow to import
 
     check_output(path, force=force)
-    types = get_type_hints(SuspiciousFact) | {f"{place}_label": str for place in _PLACES}
-    labels = {f"{place}_label": place for place in _PLACES}
-
-    def cell(fact: Document, name: str) -> Any:
-        return fact["labels"][labels[name]] if name in labels else fact[name]
-
-    del types["labels"]
-    used = [name for name in types if any(cell(fact, name) is not None for fact in facts)]
+    types = record_columns(SuspiciousFact)
+    columns = [*zip(*(record_row(fact, SuspiciousFact) for fact in facts), strict=True)]
+    used = [any(value is not None for value in column) for column in columns]
     layout = RowFormat(
-        {name: types[name] for name in used}, lambda fact: [[cell(fact, name) for name in used]]
+        dict(compress(types.items(), used)),
+        lambda fact: [[*compress(record_row(fact, SuspiciousFact), used)]],
     )
     with new_file(path, layout) as write:
         for fact in facts:

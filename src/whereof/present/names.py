@@ -28,7 +28,7 @@ _FALLS = {
 """What an influence means for methods that score the prediction without the fact."""
 
 
-SPLITS = {"train": "training", "valid": "validation", "test": "test"}
+SPLITS = {"train": "training", "valid": "validation", "test": "test", "history": "the history"}
 """Where an answer is known from, in words."""
 _LONG = 30
 """Letters of a relation above which tables and lists shorten it."""

@@ -137,7 +137,7 @@ def answers_table(
     columns = [Column("answer", "answer"), *output, Column("rank", "rank", "count")]
     rows = []
     for answer in answers:
-        is_ranked = len(answers) == 1 or answer.known not in ("train", "valid")
+        is_ranked = len(answers) == 1 or answer.is_new
         values: list[Any] = [answer.probability, answer.score]
         if scale is not None:
             values = [min(max(answer.score, scale[0]), scale[1])]

@@ -17,7 +17,13 @@ from whereof.explain.explain import (
     log_odds,
     name_prediction,
 )
-from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction, as_plain
+from whereof.explain.explanation import (
+    ExplainedFact,
+    NamedFact,
+    NamedPrediction,
+    RecordTables,
+    as_plain,
+)
 from whereof.explain.facts import find_facts
 from whereof.explain.impact import Impact
 from whereof.explain.method import N_RIVALS, Sets, able_method, get_method, standings_without
@@ -136,11 +142,13 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(RecordTables):
     """The result of retraining without the chosen facts, and what was predicted.
 
     docs/verify.md describes the fields.
     """
+
+    main_part = "facts"
 
     prediction: NamedPrediction
     removed: tuple[int, ...]

@@ -24,7 +24,7 @@ from whereof.data.dataset import Dataset
 from whereof.data.indexes import Adjacency
 from whereof.errors import WhereofError
 from whereof.memory import expect_random_access, total_memory
-from whereof.models import find_model
+from whereof.models import Model, find_model
 from whereof.run import files
 from whereof.run.dataset import read_adjacency, read_dataset, write_labels
 from whereof.run.files import read_json, write_json
@@ -221,7 +221,6 @@ class RunFolder:
         self._stamps: dict[str, Any] = {}
         # Runs from before the setting started from 0.
         self.config = TrainConfig.from_dict({"accumulator": 0.0} | manifest.config)
-        self.model = find_model(self.config.model)
 
     @classmethod
     @checked
@@ -249,6 +248,11 @@ class RunFolder:
         opened = cls(path, manifest, retrain)
         opened._stamps = stamps
         return opened
+
+    @cached_property
+    def model(self) -> Model:
+        """The scoring function; an error if it is the user's own and is not there."""
+        return find_model(self.config.model)
 
     def file(self, name: str) -> Path:
         """The path of a file of the run."""

@@ -161,7 +161,7 @@ def _more(site: Site, here: AskAddress, answers: Answers | None, most: int | Non
 def _known_text(here: AskAddress, answers: Answers | None, words: Words) -> str:
     """Why some rows have no rank, or are left out."""
     found = () if answers is None else answers.answers
-    if any(each.known in ("train", "valid") for each in found):
+    if not all(each.is_new for each in found):
         return "Answers that are known from training or validation have no rank."
     if words.two_way and answers is not None and not here.known:
         return f"Only new {words.place(answers.asks)}s."
