@@ -125,7 +125,13 @@ def test_two_way_runs_leave_the_relation_out(ratings: whereof.Run, tmp_path: Pat
     entities = run.dataset.entities
     assert picked(run, predictions=str(path)) == [(entities.find("u0"), 0, entities.find("m2"))]
     with pytest.raises(whereof.WhereofError, match="split test of this run has no facts"):
-        picked(run)
+        picked(run, split="test")
+
+
+def test_unless_it_is_named_the_split_is_the_first_with_facts(ratings: whereof.Run) -> None:
+    found = ratings.evaluate(protocols="steadiness", removals=1, limit=2)  # only train has facts
+    assert (found.split, found.options["split"]) == ("train", "train")
+    assert "(top new answers of train)" in found.heading()[1]
 
 
 def test_queries_without_a_new_answer_are_passed_over(tmp_path: Path) -> None:

@@ -413,9 +413,10 @@ def pick(
     Each distinct triple comes once. With a limit, that number is drawn by the options' seed, the
     same queries in every case, and kept in the order of appearance.
     """
-    trained, wanted = case.trained, options.predictions
+    trained, options = case.trained, options.of(case.trained.dataset)
+    wanted, split = options.predictions, str(options.split)  # a file has no split
     least, most = options.least_adjacent or 0, options.most_adjacent or math.inf
-    listed = find_predictions(trained, wanted, options.split, None, "object")
+    listed = find_predictions(trained, wanted, split, None, "object")
     found, outside = dict[Prediction, int](), list[int]()
     numbers = np.arange(len(listed))
     if options.limit is not None:
