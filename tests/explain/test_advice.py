@@ -77,6 +77,8 @@ def test_the_cheapest_method_that_can_be_trusted_is_recommended(run: whereof.Run
         "retrain": "exact",
     }
     assert best == "verified"
+    assert advice(run, Reliability(LINEAR))[1] == "verified"
+    run.explain(*QUERY, method="unrolled")  # its first sweep also measures sizes
     assert advice(run, Reliability(LINEAR))[1] == "unrolled"
     assert advice(run, Reliability(LINEAR, (RIGHT,)))[1] == "rollback"
     assert advice(run, Reliability(NOT_LINEAR, (WRONG,)))[1] == "verified"
@@ -122,7 +124,7 @@ def test_a_new_top_answer_is_named_only_if_such_claims_come_true(
     document = json.loads(command("explain", str(run.path), *query, "--json").stdout)
     assert document["facts"][0]["top_answer_changes"]
     assert document["recommended"] == "rollback"
-    assert "Methods here: rollback " in done.stdout
+    assert "Methods here: rollback, close;" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 from whereof.explain.explanation import Explanation, MethodCost
-from whereof.explain.method import Method, get_method, plain_methods
+from whereof.explain.method import N_RIVALS, Aim, Context, Method, get_method, plain_methods
 from whereof.explain.options import ExplainOptions
 from whereof.predict.scored import Trained
 from whereof.registry import METHODS, names
@@ -39,9 +39,12 @@ def advise(
         is_listed = method.name in listed or method.is_linear or method.retrains
         if not is_listed or not (method.retrains or method.fits(trained)):
             continue
-        n_trainings = method.trainings(explanation.n_adjacent)
+        is_used = method.name == explanation.method
+        epochs = explanation.sweep_epochs if is_used else None
+        context = Context(Aim(explanation.of), rivals=N_RIVALS, sweep_epochs=epochs)
+        n_trainings = method.cost(trained, explanation.n_adjacent, context)
         seconds = n_trainings * training_seconds / (os.cpu_count() or 1) or None
-        is_rough = is_part and method.name == explanation.method
+        is_rough = is_part and is_used
         trust = "rough" if is_rough else trust_of(method, reliability, steady=trained.config.steady)
         costs.append(MethodCost(method.name, seconds, trust))
     trusted = [each for each in costs if each.trust in _TRUSTED]

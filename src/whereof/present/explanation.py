@@ -353,10 +353,10 @@ def costs_text(explanation: Explanation) -> str:
     said = []
     for each in explanation.costs:
         time = ""
-        if each.method == explanation.method:
-            time = f" {units.show(explanation.seconds, 'seconds')}"
-        elif each.seconds is not None:
+        if each.seconds is not None:
             time = f" about {units.show(each.seconds, 'seconds')}"
+        if each.method == explanation.method and get_method(each.method).prepares:
+            time += " (stored now)"
         said.append(f"{each.method}{time}, {each.trust}")
     best, text = explanation.recommended, f"Methods here: {'; '.join(said)}."
     if best == explanation.method:

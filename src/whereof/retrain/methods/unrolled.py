@@ -11,8 +11,8 @@ from whereof.events import Events
 from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
-from whereof.retrain.size import draw_sample, measure_scale
-from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, sweep
+from whereof.retrain.size import _N_PREDICTIONS, draw_sample, measure_scale
+from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, share_of_epochs, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
 from whereof.types import FactIds, Numbers
@@ -42,6 +42,12 @@ class Unrolled(Method):
 
     def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
         return n_trainings(n_predictions)
+
+    def cost(self, trained: Trained, n_facts: int, context: Context) -> float:
+        n_drawn = _N_PREDICTIONS if _measures_scale(trained, context) else 0
+        n_columns = 1 + (not _is_standing(trained.config, context.aim)) + context.rivals + n_drawn
+        swept = n_trainings(n_columns) * share_of_epochs(trained, context.sweep_epochs)
+        return swept + _n_retrainings(n_drawn)
 
     def check(self, trained: Trained) -> None:
         super().check(trained)
@@ -235,24 +241,40 @@ def _sweep_to_scale(
     trained: Trained, columns: Columns, events: Events, context: Context
 ) -> tuple[Numbers, bool]:
     """As `sweep`, with changes of the size that retraining shows; some epochs alone have none."""
-    key = f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}"
-    if not corrects_sizes(trained, context):
-        key += "-small"
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
             return swept
-    known, is_scale = trained.store, like(scale=((), "float64"))
-    sample = draw_sample(trained) if known.find(key, is_scale) is None else []
+    sample = draw_sample(trained) if _measures_scale(trained, context) else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
-    every, is_used = [*columns, *more], bool(sample)
-    with sweep(trained, every, events, context, is_used=is_used) as (found, differs):
+    every, n_after = [*columns, *more], _n_retrainings(len(sample))
+    with sweep(trained, every, events, context, n_after=n_after) as (found, differs):
         found, drawn = np.split(found, [len(columns)])
 
         def measure() -> Arrays:
             return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
 
-        return float(known.get(key, measure, is_scale, events)["scale"]) * found, differs
+        known = trained.store.get(_key(trained, context), measure, _IS_SCALE, events)
+        return float(known["scale"]) * found, differs
 
+
+def _measures_scale(trained: Trained, context: Context) -> bool:
+    """Whether a sweep also measures the scale of estimates: once, and never on some epochs."""
+    is_known = trained.store.find(_key(trained, context), _IS_SCALE) is not None
+    return context.sweep_epochs is None and not is_known
+
+
+def _n_retrainings(n_drawn: int) -> int:
+    """The most retrainings that measure the scale: without one fact for each, and the control."""
+    return n_drawn + 1 if n_drawn else 0
+
+
+def _key(trained: Trained, context: Context) -> str:
+    """The key of the scale in the store."""
+    small = "" if corrects_sizes(trained, context) else "-small"
+    return f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}{small}"
+
+
+_IS_SCALE = like(scale=((), "float64"))
 
 _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
