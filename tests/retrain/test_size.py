@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trained
+from hypothesis import given
+from hypothesis import strategies as st
 
 import whereof
 from whereof.events import Events
-from whereof.retrain.size import draw_sample, measure_scale
+from whereof.retrain.size import correct_falls, draw_sample, measure_curve
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +36,31 @@ def probabilities(retrained: whereof.Retrained) -> list[float]:
     return [standing.probability for standing in retrained.standings]
 
 
-@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
-def test_estimates_that_are_too_large_or_small_by_a_factor(run: whereof.Run, factor: float) -> None:
-    sample = draw_sample(run._trained)
-    scale = measure_scale(run._trained, sample, factor * true_falls(run), Events())
-    assert scale == pytest.approx(1 / factor, rel=1e-6)
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.2])
+def test_strong_estimates_that_are_too_large_or_small(run: whereof.Run, factor: float) -> None:
+    sample, falls = draw_sample(run._trained), true_falls(run)
+    ratio, at = curve = measure_curve(run._trained, sample, factor * falls, Events())
+    assert ratio == pytest.approx(1 / factor, rel=1e-6)
+    assert correct_falls(at, curve) == pytest.approx(ratio * at)
+    strong = falls >= 0.5 * falls.max(axis=1, keepdims=True)
+    assert factor * falls[strong].min() <= at <= factor * falls[strong].max()
 
 
-def test_a_scale_without_the_right_sign_is_not_used(run: whereof.Run) -> None:
+def test_a_ratio_without_the_right_sign_is_not_used(run: whereof.Run) -> None:
     sample = draw_sample(run._trained)
-    assert measure_scale(run._trained, sample, -true_falls(run), Events()) == 1
+    assert measure_curve(run._trained, sample, -true_falls(run), Events())[0] == 1
+
+
+@given(st.floats(0.75, 10), st.floats(1e-3, 10), st.lists(st.floats(-20, 20), min_size=2))
+def test_corrected_falls_keep_their_order_and_small_ones_their_size(
+    ratio: float, at: float, falls: list[float]
+) -> None:
+    given_falls = np.sort(falls)
+    corrected = correct_falls(given_falls, np.array([ratio, at]))
+    assert (np.diff(corrected) >= -1e-9 * np.abs(given_falls).max()).all()
+    assert np.array_equal(corrected[given_falls <= 0], given_falls[given_falls <= 0])
+    small = 1e-6 * at
+    assert correct_falls(small, np.array([ratio, at])) == pytest.approx(small, rel=1e-4)
 
 
 def test_the_sample_is_of_held_out_facts_if_there_are_any(run: whereof.Run, tmp_path: Path) -> None:
@@ -56,9 +73,9 @@ def test_the_sample_is_of_held_out_facts_if_there_are_any(run: whereof.Run, tmp_
     assert len(draw_sample(small._trained)) == 3
 
 
-def test_the_scale_is_measured_once(run: whereof.Run) -> None:
+def test_the_curve_is_measured_once(run: whereof.Run) -> None:
     run.explain("uk", "embassy", "usa", method="unrolled")
-    (stored,) = (run.path / "prepared").glob("unrolled-scale-*.npz")
+    (stored,) = (run.path / "prepared").glob("unrolled-curve-*.npz")
     written = stored.stat().st_mtime_ns
     run.explain("uk", "embassy", "china", method="unrolled")
     assert stored.stat().st_mtime_ns == written

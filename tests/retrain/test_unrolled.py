@@ -29,6 +29,7 @@ from whereof.explain.method import (
 from whereof.explain.options import ExplainOptions
 from whereof.present.explanation import explanation_page
 from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
+from whereof.retrain.size import correct_falls
 from whereof.run.files import Store
 from whereof.run.reliability import Claims, Reliability
 
@@ -154,7 +155,7 @@ def test_a_sweep_is_kept_until_its_size_is_measured(
         raise Interrupted("while it retrains")
 
     with monkeypatch.context() as patch:
-        patch.setattr("whereof.retrain.methods.unrolled.measure_scale", stop)
+        patch.setattr("whereof.retrain.methods.unrolled.measure_curve", stop)
         with pytest.raises(Interrupted, match="while it retrains"):
             prepare(method, copy._trained, [asked], context)
     events = Stopping(None)
@@ -284,15 +285,18 @@ def test_what_is_not_known_is_not_shown(run: whereof.Run) -> None:
     assert "None" not in page
 
 
-def test_changes_of_a_set_add_up_in_the_log_odds(run: whereof.Run) -> None:
+def test_changes_of_a_set_add_up_before_their_size_is_corrected(run: whereof.Run) -> None:
     found = run.explain(*FACT, method="unrolled", top=3, stability=True)
     assert found.stability is not None
     single, three = found.stability[0], found.stability[1]
     assert single.influence == pytest.approx(found.facts[0].influence)
     scored = find_scored(run._trained, FACT, ExplainOptions())
-    odds = log_odds(scored)
-    falls = [odds - np.log(p / (1 - p)) for p in (it.probability_without for it in found.facts)]
-    assert three.probability == pytest.approx(1 / (1 + np.exp(sum(falls) - odds)))
+    context = Context(Aim("probability"))
+    prepared = prepare(get_method("unrolled"), run._trained, [scored.prediction], context)
+    changes, curve = (prepared[scored.prediction][name] for name in ("changes", "curve"))
+    total = changes[0][[fact.fact_id for fact in found.facts]].sum(dtype=np.float64)
+    falls = log_odds(scored) - correct_falls(total, curve)
+    assert three.probability == pytest.approx(1 / (1 + np.exp(-falls)))
 
 
 def test_the_winner_comes_from_the_margins(run: whereof.Run) -> None:
@@ -357,7 +361,13 @@ def test_the_last_epochs_are_a_screen(run: whereof.Run) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "steady"),
-    [({}, True), ({"accumulator": 0.0}, False), ({"optimizer": "adam-lazy"}, False)],
+    [
+        ({}, True),
+        ({"accumulator": 0.0}, False),
+        ({"optimizer": "adam-lazy"}, False),
+        ({"model": "transe-l2"}, True),
+        ({"model": "transe"}, False),
+    ],
 )
 def test_unsteady_training_is_said(run: whereof.Run, settings: dict, steady: bool) -> None:
     trained = replace(run._trained, config=run.config.replace(**settings))

@@ -1,8 +1,9 @@
-"""The factor by which estimates of a sweep are too small, measured by retraining, once per run.
+"""How much the estimates of a sweep are too small, measured by retraining, once per run.
 
 The log-odds of a prediction, as a function of the weight of one fact, is not quite a line: without
-the fact it falls further than its slope at full weight says. The ratio of the two is about the same
-for all strong facts of a run. So a few retrainings correct the size of all estimates.
+the fact it falls further than its slope at full weight says. The larger the fall, the more it
+bends: small falls are as estimated, and strong facts of a run have about the same ratio of true to
+estimated fall. So a few retrainings of strong facts correct the size of all estimates.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,13 @@ from whereof.types import Numbers
 _N_PREDICTIONS = 8
 _STRONG = 0.5
 """The facts that count have at least this share of the largest influence on a prediction."""
+_LEAST_RATIO = 0.75
+"""The smallest ratio for which a larger estimate always means a larger corrected fall."""
+_BEYOND = 2.0
+"""Falls that are more times as large as those of strong facts get no larger ratio."""
+
+
+_NO_CURVE = np.ones(2)
 
 
 def draw_sample(trained: Trained) -> list[ScoredPrediction]:
@@ -32,10 +40,19 @@ def draw_sample(trained: Trained) -> list[ScoredPrediction]:
     return [trained.score(Prediction(*fact)) for fact in facts[chosen].tolist()]
 
 
-def measure_scale(
+def correct_falls(falls: Numbers, curve: Numbers) -> Numbers:
+    """Estimated falls in the size that retraining shows.
+
+    curve: (2,) see `measure_curve`. The ratio is 1 for no fall, and grows in proportion to it.
+    """
+    ratio, at = curve
+    return np.asarray(falls * (1 + (ratio - 1) * np.clip(falls / at, 0, _BEYOND)))
+
+
+def measure_curve(
     trained: Trained, sample: Sequence[ScoredPrediction], changes: Numbers, events: Events
-) -> float:
-    """The median of true over estimated falls, for the strongest facts of some predictions.
+) -> Numbers:
+    """(2,) the ratio of true to estimated fall of strong facts, and their estimated fall; medians.
 
     changes: (n_predictions, n_facts) estimated falls of the log-odds, or of ratings.
     """
@@ -54,14 +71,14 @@ def measure_scale(
                 noun = "retrainings, for the size of estimates"
                 events.emit(Advanced(n_done, len(jobs), noun))
     except Diverged:
-        return 1.0
+        return _NO_CURVE
     falls = found[0] - found[1:]
     if trained.config.rated:
         falls /= trained.scorer.scale
     estimates = changes[:, facts].T
     strong = estimates >= _STRONG * changes.max(axis=1)
-    scale = float(np.median(falls[strong] / estimates[strong]))
-    return scale if scale > 0 else 1.0
+    ratio, at = np.median(falls[strong] / estimates[strong]), np.median(estimates[strong])
+    return np.array([max(ratio, _LEAST_RATIO), at]) if ratio > 0 < at else _NO_CURVE
 
 
 def _engine_of(trained: Trained) -> Engine:

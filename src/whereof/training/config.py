@@ -179,8 +179,12 @@ class TrainConfig(Settings):
 
     @property
     def steady(self) -> bool:
-        """Whether a single fact changes training little: its first steps are not always large."""
-        return self.optimizer == "sgd" or (self.optimizer == "adagrad" and bool(self.accumulator))
+        """Whether a single fact changes training little, and smoothly.
+
+        Its first steps are not always large, and gradients do not jump as those of an L1 distance.
+        """
+        small = self.optimizer == "sgd" or (self.optimizer == "adagrad" and bool(self.accumulator))
+        return small and MODELS[self.model].match != "l1"
 
     @property
     def max_norm(self) -> float | None:

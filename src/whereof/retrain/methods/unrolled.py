@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
-from whereof.retrain.size import _N_PREDICTIONS, draw_sample, measure_scale
+from whereof.retrain.size import _N_PREDICTIONS, correct_falls, draw_sample, measure_curve
 from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, share_of_epochs, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
@@ -37,14 +36,14 @@ class Unrolled(Method):
     can = frozenset({"groups", "contrast", "device", "standings", "non-adjacent facts", "sweep"})
     prepares = "predictions"
     ranks_all = True
-    version = 4
+    version = 5
     is_linear = True
 
     def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
         return n_trainings(n_predictions)
 
     def cost(self, trained: Trained, n_facts: int, context: Context) -> float:
-        n_drawn = _N_PREDICTIONS if _measures_scale(trained, context) else 0
+        n_drawn = _N_PREDICTIONS if _measures_curve(trained, context) else 0
         n_columns = 1 + (not _is_standing(trained.config, context.aim)) + context.rivals + n_drawn
         swept = n_trainings(n_columns) * share_of_epochs(trained, context.sweep_epochs)
         return swept + _n_retrainings(n_drawn)
@@ -77,12 +76,13 @@ class Unrolled(Method):
             for each, others in zip(scored, rivals, strict=True)
             for aim in (*aims, *(Aim("log_ratio", other) for other in others))
         ]
-        found, differs = _sweep_to_scale(trained, columns, events, context)
+        found, differs, curve = _sweep_with_curve(trained, columns, events, context)
         changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
         return {
             "changes": changes,
             "rivals": np.array(rivals, np.int64),
             "differs": np.full(len(scored), differs),
+            "curve": np.tile(curve, (len(scored), 1)),
         }
 
     def depends_on(self, trained: Trained, context: Context) -> tuple[object, ...]:
@@ -98,20 +98,24 @@ class Unrolled(Method):
             changes=((n_columns, trained.dataset.n_facts), "float32"),
             rivals=((min(rivals.size, context.rivals),), "int64"),
             differs=((), "bool"),
+            curve=((2,), "float64"),
         )
         return kinds(prepared) and bool(
             np.isin(rivals, trained.everyone[prediction.asks].ids).all()
         )
 
     def total(self, trained: Trained, groups: Sequence[Sequence[Goal]], events: Events) -> Totals:
-        """One sweep for all predictions of a group, because their derivatives add up."""
+        """One sweep for all predictions of a group, because their derivatives add up.
+
+        The parts of a sum are not known, so its size is corrected as that of a strong fact.
+        """
         scale, columns = trained.scorer.scale, []
         for group in groups:
             slopes = ((goal.scored, quantity_slopes(goal.scored, goal.aim)) for goal in group)
             weighed = zip(slopes, group, strict=True)
             columns.append([(each, scale * goal.weight * it) for (each, it), goal in weighed])
-        sums, _ = _sweep_to_scale(trained, columns, events, Context(groups[0][0].aim))
-        return Totals(sums)
+        sums, _, curve = _sweep_with_curve(trained, columns, events, Context(groups[0][0].aim))
+        return Totals(curve[0] * sums)
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         return self._influences(scored, Sets.each(fact_ids), context)
@@ -131,9 +135,9 @@ class Unrolled(Method):
 
     def remove(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Removed:
         """The effect of removing each set: the changes of its facts add up in the log-odds."""
-        changes, rivals = context.prepared["changes"], context.prepared["rivals"]
+        rivals = context.prepared["rivals"]
         without = np.zeros(len(sets), STANDING)
-        falls = _sums(changes[0], sets)
+        falls = _falls(context, 0, sets)
         without["probability"] = 1 / (1 + np.exp(falls - log_odds(scored)))
         without["score"] = np.nan
         if scored.trained.config.rated:
@@ -145,8 +149,8 @@ class Unrolled(Method):
         if len(rivals):
             places = scored.candidates.places[rivals]
             margins = scored.plain_scores[scored.place] - scored.plain_scores[places]
-            falls = np.array([_sums(each, sets) for each in changes[-len(rivals) :]])
-            margins = margins[:, None] - falls
+            followed = range(-len(rivals), 0)
+            margins = margins[:, None] - np.array([_falls(context, at, sets) for at in followed])
             above = scored.contenders > scored.plain_scores[scored.place]
             above[places] = False
             others = len(find_rivals(scored, len(rivals) + 1)) > len(rivals)  # not followed
@@ -160,8 +164,8 @@ class Unrolled(Method):
 
     def _influences(self, scored: ScoredPrediction, sets: Sets, context: Context) -> Numbers:
         """(n_sets,) change of what is explained, from the changes that were swept."""
-        aim, changes = context.aim, context.prepared["changes"]
-        falls = _sums(changes[0 if _is_standing(scored.trained.config, aim) else 1], sets)
+        aim = context.aim
+        falls = _falls(context, 0 if _is_standing(scored.trained.config, aim) else 1, sets)
         if is_linear(scored, aim):
             return falls * scored.trained.scorer.scale
         if aim.of == "loss" and scored.trained.config.loss == "sigmoid":
@@ -230,56 +234,57 @@ def find_rivals(scored: ScoredPrediction, most: int) -> list[int]:
     return found
 
 
-def _sums(changes: NDArray[np.float32], sets: Sets) -> Numbers:
-    """(n_sets,) sum of the changes of every set's facts."""
+def _falls(context: Context, column: int, sets: Sets) -> Numbers:
+    """(n_sets,) how far a column of `prepare` falls without every set; changes add up."""
+    changes = context.prepared["changes"][column]
     numbers = np.repeat(np.arange(len(sets)), np.diff(sets.bounds))
-    found = np.bincount(numbers, changes[sets.fact_ids], minlength=len(sets))
-    return np.asarray(found, np.float64)
+    sums = np.bincount(numbers, changes[sets.fact_ids], minlength=len(sets))
+    return correct_falls(sums.astype(np.float64), context.prepared["curve"])
 
 
-def _sweep_to_scale(
+def _sweep_with_curve(
     trained: Trained, columns: Columns, events: Events, context: Context
-) -> tuple[Numbers, bool]:
-    """As `sweep`, with changes of the size that retraining shows; some epochs alone have none."""
+) -> tuple[Numbers, bool, Numbers]:
+    """As `sweep`, with the curve that corrects sizes; a sweep of some epochs has none."""
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
-            return swept
-    sample = draw_sample(trained) if _measures_scale(trained, context) else []
+            return *swept, np.ones(2)
+    sample = draw_sample(trained) if _measures_curve(trained, context) else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
     every, n_after = [*columns, *more], _n_retrainings(len(sample))
     with sweep(trained, every, events, context, n_after=n_after) as (found, differs):
         found, drawn = np.split(found, [len(columns)])
 
         def measure() -> Arrays:
-            return {"scale": np.array(measure_scale(trained, sample, drawn, events))}
+            return {"curve": measure_curve(trained, sample, drawn, events)}
 
-        known = trained.store.get(_key(trained, context), measure, _IS_SCALE, events)
-        return float(known["scale"]) * found, differs
+        known = trained.store.get(_key(trained, context), measure, _IS_CURVE, events)
+        return found, differs, known["curve"]
 
 
-def _measures_scale(trained: Trained, context: Context) -> bool:
-    """Whether a sweep also measures the scale of estimates: once, and never on some epochs."""
-    is_known = trained.store.find(_key(trained, context), _IS_SCALE) is not None
+def _measures_curve(trained: Trained, context: Context) -> bool:
+    """Whether a sweep also measures the curve of sizes: once, and never on some epochs."""
+    is_known = trained.store.find(_key(trained, context), _IS_CURVE) is not None
     return context.sweep_epochs is None and not is_known
 
 
 def _n_retrainings(n_drawn: int) -> int:
-    """The most retrainings that measure the scale: without one fact for each, and the control."""
+    """The most retrainings that measure the curve: without one fact for each, and the control."""
     return n_drawn + 1 if n_drawn else 0
 
 
 def _key(trained: Trained, context: Context) -> str:
-    """The key of the scale in the store."""
+    """The key of the curve in the store."""
     small = "" if corrects_sizes(trained, context) else "-small"
-    return f"{UNROLLED.name}-scale-{UNROLLED.version}{'-cuda' * trained.on_card}{small}"
+    return f"{UNROLLED.name}-curve-{UNROLLED.version}{'-cuda' * trained.on_card}{small}"
 
 
-_IS_SCALE = like(scale=((), "float64"))
+_IS_CURVE = like(curve=((2,), "float64"))
 
 _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
-    "unrolled can be far off; check them by retraining, or train with the default optimizer and "
-    "accumulator"
+    "unrolled can be far off; check them by retraining, or train with the default model, optimizer "
+    "and accumulator"
 )
 _SMALL = (
     "estimates for entities and relations with few facts are too small: correcting them requires "
