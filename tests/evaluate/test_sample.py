@@ -1,5 +1,6 @@
 """Which predictions are evaluated: top answers, true facts, files, limits, seeds."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -171,3 +172,19 @@ def test_all_predictions_share_one_sweep(
         sample.rank("unrolled", 2)
         assert swept == [len(sample)] == [3]
         assert sample.seconds["unrolled"] > 0
+
+
+def test_the_time_to_read_what_is_stored_is_no_time_of_a_method(
+    inverse: whereof.Run, tmp_path: Path
+) -> None:
+    run = whereof.Run.open(shutil.copytree(inverse.file(""), tmp_path / "copy"))
+    shutil.rmtree(tmp_path / "copy" / "prepared", ignore_errors=True)
+    with case_of(run) as case:
+        first = pick(case, EvaluateOptions(limit=3))
+        first.only([0]).rank("unrolled", 2)
+        assert first.seconds["unrolled"] > 0
+        again, part = (pick(case, EvaluateOptions(limit=3)) for _ in range(2))
+        again.only([0]).rank("unrolled", 2)
+        assert again.seconds == first.seconds
+        part.rank("unrolled", 2)  # one of three is stored
+        assert part.seconds == {}
