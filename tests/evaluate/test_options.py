@@ -17,7 +17,7 @@ def test_what_is_asked_by_default() -> None:
     assert options.protocols == ("removal", "steadiness")
     assert (options.baseline, options.constraints) == ("random", None)
     assert (options.predictions, options.split, options.limit, options.seeds) == (
-        ("top", "test", None, 1)
+        ("top", None, None, 1)
     )
 
 

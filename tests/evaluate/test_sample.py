@@ -1,5 +1,6 @@
 """Which predictions are evaluated: top answers, true facts, files, limits, seeds."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,13 @@ def test_two_way_runs_leave_the_relation_out(ratings: whereof.Run, tmp_path: Pat
     entities = run.dataset.entities
     assert picked(run, predictions=str(path)) == [(entities.find("u0"), 0, entities.find("m2"))]
     with pytest.raises(whereof.WhereofError, match="split test of this run has no facts"):
-        picked(run)
+        picked(run, split="test")
+
+
+def test_unless_it_is_named_the_split_is_the_first_with_facts(ratings: whereof.Run) -> None:
+    found = ratings.evaluate(protocols="steadiness", removals=1, limit=2)  # only train has facts
+    assert (found.split, found.options["split"]) == ("train", "train")
+    assert "(top new answers of train)" in found.heading()[1]
 
 
 def test_queries_without_a_new_answer_are_passed_over(tmp_path: Path) -> None:
@@ -165,3 +172,19 @@ def test_all_predictions_share_one_sweep(
         sample.rank("unrolled", 2)
         assert swept == [len(sample)] == [3]
         assert sample.seconds["unrolled"] > 0
+
+
+def test_the_time_to_read_what_is_stored_is_no_time_of_a_method(
+    inverse: whereof.Run, tmp_path: Path
+) -> None:
+    run = whereof.Run.open(shutil.copytree(inverse.file(""), tmp_path / "copy"))
+    shutil.rmtree(tmp_path / "copy" / "prepared", ignore_errors=True)
+    with case_of(run) as case:
+        first = pick(case, EvaluateOptions(limit=3))
+        first.only([0]).rank("unrolled", 2)
+        assert first.seconds["unrolled"] > 0
+        again, part = (pick(case, EvaluateOptions(limit=3)) for _ in range(2))
+        again.only([0]).rank("unrolled", 2)
+        assert again.seconds == first.seconds
+        part.rank("unrolled", 2)  # one of three is stored
+        assert part.seconds == {}

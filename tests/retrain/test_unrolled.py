@@ -16,7 +16,16 @@ from whereof.errors import Interrupted
 from whereof.evaluate.statistics import spearman
 from whereof.events import Advanced, Event, Events, SweepsPlanned
 from whereof.explain.explain import find_scored
-from whereof.explain.method import Aim, Context, Goal, Sets, get_method, prepare, standings_without
+from whereof.explain.method import (
+    N_RIVALS,
+    Aim,
+    Context,
+    Goal,
+    Sets,
+    get_method,
+    prepare,
+    standings_without,
+)
 from whereof.explain.options import ExplainOptions
 from whereof.present.explanation import explanation_page
 from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
@@ -215,7 +224,10 @@ def test_the_price_of_a_sweep_is_known_before_it_starts(run: whereof.Run) -> Non
     planned = [each for each in events.events if isinstance(each, SweepsPlanned)]
     n_columns = 2 + 8  # and those that measure the size
     each = 3.0 / (os.cpu_count() or 1)
-    assert planned == [SweepsPlanned(1, pytest.approx(20 * (1 + 0.1 * (n_columns - 1)) * each))]
+    n_after = 8 + 1  # retrainings that measure the size
+    assert planned == [
+        SweepsPlanned(1, pytest.approx((20 * (1 + 0.1 * (n_columns - 1)) + n_after) * each))
+    ]
     assert events.events.index(planned[0]) == 0
     short, silent = Recorded(), Recorded()
     method.prepare(trained, [scored.prediction], short, Context(Aim("probability"), sweep_epochs=1))
@@ -225,6 +237,17 @@ def test_the_price_of_a_sweep_is_known_before_it_starts(run: whereof.Run) -> Non
     unknown = replace(trained, training_seconds=None)
     method.total(unknown, [[Goal(find_scored(unknown, FACT, ExplainOptions()), aim)]], silent)
     assert not any(isinstance(it, SweepsPlanned) for it in silent.events)
+
+
+def test_the_price_of_an_explanation_is_that_of_its_sweep(run: whereof.Run) -> None:
+    trained = replace(run._trained, training_seconds=3.0, store=Store())
+    method = get_method("unrolled")
+    scored, each = find_scored(trained, FACT, ExplainOptions()), 3.0 / (os.cpu_count() or 1)
+    for of, epochs in (("probability", 1), ("probability", None), ("score", None)):
+        context, events = Context(Aim(of), rivals=N_RIVALS, sweep_epochs=epochs), Recorded()
+        cost = method.cost(trained, 100, context)
+        prepare(method, trained, [scored.prediction], context, events)
+        assert events.events[0] == SweepsPlanned(1, pytest.approx(cost * each))
 
 
 def test_many_predictions_share_a_sweep(run: whereof.Run) -> None:

@@ -65,7 +65,8 @@ class Evaluation(Tabular):
     seeds: tuple[int, ...]
     predictions: str
     """top, true or the name of a file."""
-    split: str
+    split: str | None
+    """None for those of a file."""
     options: dict[str, Any]
     """The fields of `whereof.EvaluateOptions`."""
     n_predictions: int
@@ -316,6 +317,7 @@ def evaluate(
         return [picked[case] for case in cases]
 
     seeds, asked, tasks = sample_seeds(), protocols(options.protocols), []
+    options = seeds[0].options  # with the split
     for each in asked:
         variants = each.variants(options).items()
         others = {name: sample_seeds(**changes) for name, changes in variants}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from whereof import registry
+from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.settings import Settings, choice, is_whole, number, to_float
 from whereof.training.config import TrainConfig
@@ -74,7 +75,13 @@ class EvaluateOptions(Settings):
         WHICH,
         metavar="top|true|FILE",
     )
-    split: str = choice("test", "split of top and true predictions", WHICH, "test valid train")
+    split: str | None = choice(
+        None,
+        "split of top and true predictions  [default: the first of test, valid and train that has "
+        "facts]",
+        WHICH,
+        "test valid train",
+    )
     limit: int | None = number(None, "number of predictions, drawn at random", WHICH, 1)
     least_adjacent: int | None = number(
         None, "only predictions with at least this number of adjacent facts", WHICH, 1
@@ -108,8 +115,15 @@ class EvaluateOptions(Settings):
                 f"least_adjacent is {least} and most_adjacent {most}; "
                 "least_adjacent must not be larger"
             )
-        if self.predictions not in ("top", "true") and self.split != "test":
+        if self.predictions not in ("top", "true") and self.split is not None:
             raise WhereofError("split requires predictions top or true; leave it out")
+
+    def of(self, dataset: Dataset) -> "EvaluateOptions":
+        """These options for a dataset: predictions of a split get the first one that has facts."""
+        if self.split is not None or self.predictions not in ("top", "true"):
+            return self
+        splits = ("test", "valid", "train")
+        return self.replace(split=next(each for each in splits if len(getattr(dataset, each))))
 
     @property
     def sizes(self) -> tuple[int | str, ...]:

@@ -34,9 +34,7 @@ def n_retrainings(n: int) -> int:
 
 def measure(case: Case, n: int) -> Reliability:
     """The reliability of a run by n facts, and the first facts of n predictions."""
-    data = case.trained.dataset
-    split = next(name for name in ("test", "valid", "train") if len(getattr(data, name)))
-    asked = EvaluateOptions(predictions="top", split=split, limit=_MOST_PREDICTIONS)
+    asked = EvaluateOptions(predictions="top", limit=_MOST_PREDICTIONS)
     sample = pick(case, asked)
     jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, sample.default_method, n)]
     sample.ask(jobs)  # all in one go

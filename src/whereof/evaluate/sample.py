@@ -27,6 +27,7 @@ from whereof.explain.method import (
     Ranked,
     Sets,
     able_method,
+    is_prepared,
     prepare,
     rank_influences,
     standings_without,
@@ -251,12 +252,14 @@ class Sample:
             return self._ids(numbers, method, top)
         if method not in self.seconds and variant.method.prepares != "predictions":
             self._ids(numbers[:1], method, top)  # loads kernels; all predictions share one sweep
-        start = time.perf_counter()
+        was_prepared, start = self._is_prepared(variant), time.perf_counter()
         found = self._ids(numbers, method, top)
         on_card = self.case.trained.on_card  # one thread at a time uses it
         workers = 1 if on_card else min(self.threads or os.cpu_count() or 1, len(numbers))
         took = (time.perf_counter() - start) * workers / len(numbers)
-        self.seconds.setdefault(method, self._first_seconds(variant, took))
+        seconds = self._first_seconds(variant, None if was_prepared else took)
+        if seconds is not None:
+            self.seconds.setdefault(method, seconds)
         if isinstance(top, int):
             short = [i for i in numbers if len(found[i]) < min(top, self.n_adjacent[i])]
             for number, ids in zip(short, self._ids(short, method, None), strict=True):
@@ -273,16 +276,32 @@ class Sample:
             self._firsts[method, most] = [*found]
         return self._firsts[method, most]
 
-    def _first_seconds(self, variant: MethodVariant, seconds: float) -> float:
-        """The time of a method, measured when it prepared these predictions; stored in the run."""
+    def _is_prepared(self, variant: MethodVariant) -> bool:
+        """Whether the run has stored what the method prepares for some of the predictions."""
+        if variant.method.prepares is None:
+            return False
+        trained = self.case_of(variant.text).trained
+        context = Context(Aim.of_options(trained.score(self.predictions[0])), **variant.explained)
+        stored = (is_prepared(variant.method, trained, it, context) for it in self.predictions)
+        return any(stored)
+
+    def _first_seconds(self, variant: MethodVariant, seconds: float | None) -> float | None:
+        """The time of a method, measured when it prepared these predictions; stored in the run.
+
+        seconds: as measured now; None if it does not include preparing. The result is None if the
+        time was never measured.
+        """
         if variant.method.prepares is None:
             return seconds
         about = repr((variant.text, self.predictions)).encode()
         key = f"{variant.method.name}-seconds-{blake2b(about, digest_size=8).hexdigest()}"
         store = self.case_of(variant.text).trained.store
         fits = like(seconds=((1,), "float64"))
-        known = store.get(key, lambda: {"seconds": np.array([seconds])}, fits)
-        return float(known["seconds"][0])
+        if (known := store.find(key, fits)) is not None:
+            return float(known["seconds"][0])
+        if seconds is not None:
+            store.put(key, {"seconds": np.array([seconds])})
+        return seconds
 
     def influences(self, method: str) -> Numbers:
         """(n_predictions, n_facts) by a method, computed once; 0 for facts it does not rate."""
@@ -413,9 +432,10 @@ def pick(
     Each distinct triple comes once. With a limit, that number is drawn by the options' seed, the
     same queries in every case, and kept in the order of appearance.
     """
-    trained, wanted = case.trained, options.predictions
+    trained, options = case.trained, options.of(case.trained.dataset)
+    wanted, split = options.predictions, str(options.split)  # a file has no split
     least, most = options.least_adjacent or 0, options.most_adjacent or math.inf
-    listed = find_predictions(trained, wanted, options.split, None, "object")
+    listed = find_predictions(trained, wanted, split, None, "object")
     found, outside = dict[Prediction, int](), list[int]()
     numbers = np.arange(len(listed))
     if options.limit is not None:

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 from whereof.explain.explanation import Explanation, MethodCost
-from whereof.explain.method import Method, get_method, plain_methods
+from whereof.explain.method import N_RIVALS, Aim, Context, Method, get_method, plain_methods
 from whereof.explain.options import ExplainOptions
 from whereof.predict.scored import Trained
 from whereof.registry import METHODS, names
@@ -39,10 +39,13 @@ def advise(
         is_listed = method.name in listed or method.is_linear or method.retrains
         if not is_listed or not (method.retrains or method.fits(trained)):
             continue
-        n_trainings = method.trainings(explanation.n_adjacent)
+        is_used = method.name == explanation.method
+        epochs = explanation.sweep_epochs if is_used else None
+        context = Context(Aim(explanation.of), rivals=N_RIVALS, sweep_epochs=epochs)
+        n_trainings = method.cost(trained, explanation.n_adjacent, context)
         seconds = n_trainings * training_seconds / (os.cpu_count() or 1) or None
-        is_rough = is_part and method.name == explanation.method
-        trust = "rough" if is_rough else trust_of(method, reliability)
+        is_rough = is_part and is_used
+        trust = "rough" if is_rough else trust_of(method, reliability, steady=trained.config.steady)
         costs.append(MethodCost(method.name, seconds, trust))
     trusted = [each for each in costs if each.trust in _TRUSTED]
     if not all(fact.parts for fact in explanation.facts):  # some are not adjacent
@@ -90,18 +93,15 @@ def _sweeping_method() -> str:
     return next(each.name for each in map(get_method, names(METHODS)) if each.is_linear)
 
 
-def trust_of(method: Method, reliability: Reliability) -> str:
-    """How far to trust a method in a run: exact, close, rough or not measured."""
+def trust_of(method: Method, reliability: Reliability, *, steady: bool) -> str:
+    """How far to trust a method in a run: exact, close, rough or not measured.
+
+    Checks of the method by retraining decide; without them linearity, if the method depends on it.
+    steady: whether the run was trained steadily.
+    """
     if method.retrains:
         return "exact"
-    claims, linearity = reliability.of(method.name), reliability.linearity
-    if claims is None and (linearity is None or not method.is_linear):
-        return "not measured" if method.is_linear else "rough"
-    has_size = claims is None or claims.is_close
-    follows = linearity is None or linearity.is_close or not method.is_linear
-    return "close" if has_size and follows else "rough"
-
-
-def trust_in(name: str, reliability: Reliability) -> str:
-    """How far to trust a method that may not be installed here."""
-    return trust_of(get_method(name), reliability) if name in names(METHODS) else "rough"
+    checks = reliability.of(method.name)
+    if known := checks or (reliability.linearity if method.is_linear else None):
+        return "close" if known.is_close else "rough"
+    return "not measured" if method.is_linear and steady else "rough"

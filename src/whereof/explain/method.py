@@ -259,6 +259,13 @@ class Method:
         """
         return 0.0
 
+    def cost(self, trained: Trained, n_facts: int, context: Context) -> float:
+        """The cost of one explanation with n adjacent facts, in trainings on one core.
+
+        It includes what the run has yet to measure. The context has the aim, rivals and epochs.
+        """
+        return self.trainings(n_facts)
+
     @property
     def in_words(self) -> str:
         """Its phrase, or its title."""

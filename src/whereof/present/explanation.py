@@ -244,7 +244,8 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
     tops = sentence.names_joint_tops(explanation)
     for title, joints in tables.items():
         standings = {"none": explanation.prediction, **joints}
-        why = note if all(it.rank for it in joints.values()) else f"{note} {names.NO_RANK}"
+        is_known = not tops or all(each.rank for each in joints.values())
+        why = note if is_known else f"{note} {names.NO_RANK}"
         yield names.standings_table(
             "without", title, standings, more, unit=unit, note=why, tops=tops
         )
@@ -354,10 +355,10 @@ def costs_text(explanation: Explanation) -> str:
     said = []
     for each in explanation.costs:
         time = ""
-        if each.method == explanation.method:
-            time = f" {units.show(explanation.seconds, 'seconds')}"
-        elif each.seconds is not None:
+        if each.seconds is not None:
             time = f" about {units.show(each.seconds, 'seconds')}"
+        if each.method == explanation.method and get_method(each.method).prepares:
+            time += " (stored now)"
         said.append(f"{each.method}{time}, {each.trust}")
     best, text = explanation.recommended, f"Methods here: {'; '.join(said)}."
     if best == explanation.method:

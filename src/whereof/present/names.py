@@ -381,21 +381,21 @@ def standings_table(
 ) -> Table:
     """One row per standing, compared with the first; `more` are other fields of theirs.
 
-    tops: whether to show the top answers.
+    tops: whether to show ranks and top answers.
     """
     before = next(iter(standings.values()))
     columns = [
         Column(first or "standing", first),
         Column("value", output_noun(before), output_unit(before, unit)),
-        Column("rank", "rank", "count"),
+        *([Column("rank", "rank", "count")] if tops else []),
         *more,
         *([Column("top_answer", "top answer")] if tops else []),
     ]
     rows = []
     for name, each in standings.items():
         others = (getattr(each, column.name, "") for column in more)
-        top = [top_cell(each, before)] if tops else []
-        rows.append((name, each.value, each.rank or None, *others, *top))
+        rank, top = ([each.rank or None], [top_cell(each, before)]) if tops else ([], [])
+        rows.append((name, each.value, *rank, *others, *top))
     return Table("standings", title, columns, rows, note)
 
 

@@ -15,7 +15,6 @@ from whereof.chart import Chart, Curve
 from whereof.evaluate.evaluation import Evaluation, Section
 from whereof.evaluate.protocol import protocols
 from whereof.evaluate.suite import SUITES
-from whereof.explain.advice import trust_in
 from whereof.explain.explanation import Explanation
 from whereof.present import metrics, names
 from whereof.present.explanation import confirmation_text, facts_part, first_fact_text
@@ -164,9 +163,8 @@ def _trust(info: RunInfo, *, offered: bool = False) -> tuple[str, str]:
     if linearity is not None and not claims:
         close = "Estimates by unrolled should be close to what retraining shows in this run."
         return close if linearity.is_close else rough, str(linearity)
-    trusts = {each: trust_in(each.method, info.reliability) for each in claims}
-    best = min(claims, key=lambda each: (trusts[each] != "close", not each.believable))
-    if trusts[best] != "close":
+    best = min(claims, key=lambda each: (not each.is_close, not each.believable))
+    if not best.is_close:
         lead = rough
     elif best.believable or not best.n_announced:
         lead = f"In this run, estimates by {best.method} are close to what retraining shows."
@@ -175,8 +173,6 @@ def _trust(info: RunInfo, *, offered: bool = False) -> tuple[str, str]:
             f"In this run, estimates by {best.method} have about the right size; check announced "
             "changes of the top answer by retraining."
         )
-    if linearity is not None and best.is_close and trusts[best] != "close":
-        return lead, str(linearity)
     return lead, str(best)
 
 

@@ -41,8 +41,6 @@ class _Removal:
     """The probability, or the rating."""
     new_top: str | None
     """The new top answer: empty if it stays, None if it is not known or not reliable enough."""
-    may_change: bool = False
-    """Whether the estimate has another top answer."""
 
 
 def plain_sentence(
@@ -52,7 +50,7 @@ def plain_sentence(
 
     The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
     the first one alone. The sentence names another top answer only if such claims come true in
-    this run; otherwise it says that the answer may change. mark: whether it says at the end that
+    this run. mark: whether it says at the end that
     this is an estimate. scale: the lowest and the highest rating of the data.
     """
     prediction, removals = explanation.prediction, _removals(explanation)
@@ -77,8 +75,6 @@ def plain_sentence(
     else:
         said += f" still {say} {answer}{first}, with" if stays else f" give {answer}"
         said += f" {values}"
-        if is_top and found.new_top is None and found.may_change:
-            said += f", and may {say} another {'item' if recommends else 'answer'}{first}"
     if not is_top:
         said = f"the model ranks {prediction.top_label} above {answer}; {said}"
     elif (
@@ -151,8 +147,7 @@ def _removals(explanation: Explanation) -> list[_Removal]:
     for joint in explanation.stability or ():
         known = tops and joint.top_answer_changes is not None
         top: str | None = joint.top_label if joint.top_answer_changes else ""
-        changes = bool(joint.top_answer_changes)
-        found.append(_Removal(joint.fact_ids, joint.value, top if known else None, changes))
+        found.append(_Removal(joint.fact_ids, joint.value, top if known else None))
     if explanation.stability is not None:
         return found
     for fact in [fact for fact in explanation.facts if fact.influence > 0][:1]:
@@ -161,8 +156,7 @@ def _removals(explanation: Explanation) -> list[_Removal]:
         top = fact.labels.get("top_answer_without") if fact.top_answer_changes else ""
         known = explanation.names_new_tops and fact.top_answer_changes is not None
         if value is not None:
-            changes = bool(fact.top_answer_changes)
-            found.append(_Removal((fact.fact_id,), value, top if known else None, changes))
+            found.append(_Removal((fact.fact_id,), value, top if known else None))
     return found
 
 

@@ -20,7 +20,7 @@ from whereof.retrain.engine import Engine, Job, LocalEngine, Recipe
 from whereof.training.problem import Problem
 from whereof.types import Numbers
 
-_N_PREDICTIONS = 8
+N_PREDICTIONS = 8
 _STRONG = 0.5
 """The facts that count have at least this share of the largest influence on a prediction."""
 _LEAST_RATIO = 0.75
@@ -36,7 +36,7 @@ def draw_sample(trained: Trained) -> list[ScoredPrediction]:
     """Some held-out facts as predictions; facts of training if there are no others."""
     data = trained.dataset
     facts = next(each for each in (data.test, data.valid, data.train) if len(each))
-    chosen = np.random.default_rng(0).permutation(len(facts))[:_N_PREDICTIONS]
+    chosen = np.random.default_rng(0).permutation(len(facts))[:N_PREDICTIONS]
     return [trained.score(Prediction(*fact)) for fact in facts[chosen].tolist()]
 
 

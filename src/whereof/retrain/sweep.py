@@ -47,11 +47,12 @@ def sweep(
     events: Events,
     context: Context,
     *,
-    is_used: bool = False,
+    n_after: int = 0,
 ) -> Iterator[tuple[Numbers, bool]]:
     """(n_columns, n_facts) changes by every fact; whether the replay differs from the run.
 
-    is_used: long work with the result follows, and the store has it until this ends without error.
+    n_after: number of retrainings that follow; the store has the result until this ends without
+    error.
     """
     problem, memory = Problem.of(trained.dataset, trained.config), _memory(context)
     at_once = memory // (2 * problem.row_bytes)
@@ -59,7 +60,7 @@ def sweep(
         at_once = _CARD_MEMORY // sum(rows.nbytes for rows in trained.parameters)
     n_rounds = -(-len(columns) // max(at_once, 1))
     rounds = np.array_split(np.arange(len(columns)), n_rounds)
-    _announce(trained, problem, rounds, context.sweep_epochs, events)
+    _announce(trained, rounds, context.sweep_epochs, n_after, events)
     sweeper = _sweeper(trained, problem, context.sweep_epochs, memory, events)
     n_facts = _n_swept(sweeper)
     how = _VERSION, n_facts, n_rounds, trained.n_trained, trained.on_card, sweeper.slopes is None
@@ -67,7 +68,7 @@ def sweep(
     progress = _Progress(trained.store, columns, how, shapes)
     count = _Count(events, n_rounds * n_facts, f"{_facts(problem)}, going back through training")
     done, differs = _go_back(trained, columns, rounds, sweeper, progress, count)
-    if is_used:
+    if n_after:
         progress.write(lambda: {"done": done, "differs": np.array(differs)}, now=True)
     yield done, differs
     progress.remove()
@@ -78,20 +79,26 @@ def n_trainings(n_columns: int) -> float:
     return _TRAININGS * (1 + _MORE * (n_columns - 1))
 
 
+def share_of_epochs(trained: Trained, epochs: int | None) -> float:
+    """The share of training that a sweep over the last epochs goes through; 1 for all of them."""
+    assert trained.n_trained is not None
+    calendar = Problem.of(trained.dataset, trained.config).calendar
+    n_epochs = calendar.n_epochs(trained.n_trained)
+    return min((epochs or n_epochs) / max(n_epochs, 1), 1.0)
+
+
 def _announce(
     trained: Trained,
-    problem: Problem,
     rounds: Sequence[NDArray[np.int64]],
     epochs: int | None,
+    n_after: int,
     events: Events,
 ) -> None:
-    """Say what sweeps over some epochs will cost, if that is known."""
+    """Say what sweeps over some epochs, and retrainings after them, will cost, if it is known."""
     if trained.training_seconds is None or trained.on_card:
         return
-    assert trained.n_trained is not None
-    n_epochs = problem.calendar.n_epochs(trained.n_trained)
-    share = min((epochs or n_epochs) / max(n_epochs, 1), 1.0)
-    cost = sum(n_trainings(len(columns)) for columns in rounds) * share
+    cost = sum(n_trainings(len(columns)) for columns in rounds) * share_of_epochs(trained, epochs)
+    cost += n_after
     each = trained.training_seconds / (os.cpu_count() or 1)
     events.emit(SweepsPlanned(len(rounds), cost * each))
 

@@ -171,7 +171,7 @@ class EvaluateTask(_Task):
         None
     )
     predictions: Literal["top", "true"] = "top"
-    split: Literal["test", "valid", "train"] = "test"
+    split: Literal["test", "valid", "train"] | None = None
     limit: Annotated[int, Field(ge=1, le=limits.PREDICTIONS)] = 50
     facts: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
     seeds: _Seeds = 1

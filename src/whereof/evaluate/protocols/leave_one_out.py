@@ -308,7 +308,8 @@ def _compare(
         shares.append(np.array(first))
     rho, rho_all = (measured(each, options.seed)[:2] for each in (adjacent, everywhere))
     row = LeaveOneOut(method, *rho, *rho_all, seeds_mean(shares), *counts, tuple(orders))
-    seconds = float(np.mean([sample.seconds[method] for sample in seeds]))
+    times = [sample.seconds[method] for sample in seeds if method in sample.seconds]
+    seconds = float(np.mean(times)) if times else None
     if "standings" not in find_variant(method).method.can:  # its numbers are no falls
         return replace(row, seconds=seconds)
     groups = size_by_degree(np.concatenate(ratios))

@@ -11,8 +11,8 @@ from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, 
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.retrainer import CONTROL_DIFFERS
-from whereof.retrain.size import correct_falls, draw_sample, measure_curve
-from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, sweep
+from whereof.retrain.size import N_PREDICTIONS, correct_falls, draw_sample, measure_curve
+from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, share_of_epochs, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
 from whereof.types import FactIds, Numbers
@@ -42,6 +42,12 @@ class Unrolled(Method):
 
     def trainings(self, n_facts: int, n_predictions: int = 1) -> float:
         return n_trainings(n_predictions)
+
+    def cost(self, trained: Trained, n_facts: int, context: Context) -> float:
+        n_drawn = N_PREDICTIONS if _measures_curve(trained, context) else 0
+        n_columns = 1 + (not _is_standing(trained.config, context.aim)) + context.rivals + n_drawn
+        swept = n_trainings(n_columns) * share_of_epochs(trained, context.sweep_epochs)
+        return swept + _n_retrainings(n_drawn)
 
     def check(self, trained: Trained) -> None:
         super().check(trained)
@@ -241,24 +247,40 @@ def _sweep_with_curve(
     trained: Trained, columns: Columns, events: Events, context: Context
 ) -> tuple[Numbers, bool, Numbers]:
     """As `sweep`, with the curve that corrects sizes; a sweep of some epochs has none."""
-    key = f"{UNROLLED.name}-curve-{UNROLLED.version}{'-cuda' * trained.on_card}"
-    if not corrects_sizes(trained, context):
-        key += "-small"
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
             return *swept, np.ones(2)
-    known, is_curve = trained.store, like(curve=((2,), "float64"))
-    sample = draw_sample(trained) if known.find(key, is_curve) is None else []
+    sample = draw_sample(trained) if _measures_curve(trained, context) else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
-    every, is_used = [*columns, *more], bool(sample)
-    with sweep(trained, every, events, context, is_used=is_used) as (found, differs):
+    every, n_after = [*columns, *more], _n_retrainings(len(sample))
+    with sweep(trained, every, events, context, n_after=n_after) as (found, differs):
         found, drawn = np.split(found, [len(columns)])
 
         def measure() -> Arrays:
             return {"curve": measure_curve(trained, sample, drawn, events)}
 
-        return found, differs, known.get(key, measure, is_curve, events)["curve"]
+        known = trained.store.get(_key(trained, context), measure, _IS_CURVE, events)
+        return found, differs, known["curve"]
 
+
+def _measures_curve(trained: Trained, context: Context) -> bool:
+    """Whether a sweep also measures the curve of sizes: once, and never on some epochs."""
+    is_known = trained.store.find(_key(trained, context), _IS_CURVE) is not None
+    return context.sweep_epochs is None and not is_known
+
+
+def _n_retrainings(n_drawn: int) -> int:
+    """The most retrainings that measure the curve: without one fact for each, and the control."""
+    return n_drawn + 1 if n_drawn else 0
+
+
+def _key(trained: Trained, context: Context) -> str:
+    """The key of the curve in the store."""
+    small = "" if corrects_sizes(trained, context) else "-small"
+    return f"{UNROLLED.name}-curve-{UNROLLED.version}{'-cuda' * trained.on_card}{small}"
+
+
+_IS_CURVE = like(curve=((2,), "float64"))
 
 _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
