@@ -52,7 +52,7 @@ def test_metrics_of_a_recommender_have_no_note_on_relations(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "nowhere.tsv"), "'nowhere.tsv' is not a file of facts"),
+        (("run", "nowhere.tsv"), "no such file: nowhere.tsv; check the path"),
         (("run", "new.tsv", "-o", "run"), "run exists; choose another folder with -o"),
         (("run", "new.tsv", "--epochs", "0"), "--epochs is 0; it must be 1 or more"),
     ],

@@ -243,7 +243,7 @@ def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) ->
     run = whereof.train(frame(facts[:100]), out=tmp_path / "run", **STEADY)
     with pytest.raises(WhereofError, match="all of the new facts are in the run already"):
         run.update(frame([run.dataset.fact_names(run.dataset.train[0])]), out=tmp_path / "new")
-    with pytest.raises(WhereofError, match="is not a file of facts"):
+    with pytest.raises(WhereofError, match="no such file"):
         run.update(tmp_path / "nowhere.tsv", out=tmp_path / "new")
     with pytest.raises(WhereofError, match="exists; choose another folder"):
         run.update(frame(NEW), out=tmp_path / "run")

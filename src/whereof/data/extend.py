@@ -33,8 +33,12 @@ def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
     """
     columns, wanted = table.columns, PLACES[2 if dataset.two_way else 3]
     if tuple(place for place in PLACES[3] if place in columns) != wanted:
-        got = len(table.fact_columns)
-        raise WhereofError(f"the new facts have {got} columns; give {len(wanted)}, as in the run")
+        got, remedy = len(table.fact_columns), f"give {len(wanted)}, as in the run"
+        roles = [role for role in ("subject", "object", "rating") if role in columns]
+        if len(wanted) == len(roles) == 3:  # the objects of the run are ratings
+            names = ",".join(table.read_as.get(role, role) for role in roles)
+            remedy = f"the run has ratings as objects: name the columns with --columns {names}"
+        raise WhereofError(f"the new facts have {got} columns; {remedy}")
     has_users = dataset.subjects != dataset.objects
     objects, relations = _Growing(dataset.entities, dataset.objects), _Growing(dataset.relations)
     subjects = _Growing(dataset.entities, dataset.subjects) if has_users else objects

@@ -119,8 +119,10 @@ def read_new_facts(source: Any, options: Mapping[str, Any]) -> FactTable:
     if not isinstance(source, (str, os.PathLike)):
         return read_object(source, chosen)
     path = Path("/dev/stdin" if str(source) == "-" else source)
-    if not path.exists() or path.is_dir():
-        raise WhereofError(f"{str(source)!r} is not a file of facts; name one")
+    if path.is_dir():
+        raise WhereofError(f"{path} is a folder; name a file of facts")
+    if not path.exists():
+        raise WhereofError(f"no such file: {path}; check the path")
     return read_facts(path, chosen, "train")
 
 
