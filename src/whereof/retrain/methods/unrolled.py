@@ -291,8 +291,8 @@ _SMALL = (
     "more memory than --sweep-memory allows"
 )
 _SCREEN = (
-    "the sweep covers only the end of training ({}): it finds the strongest facts, but its "
-    "influences are too small"
+    "the sweep covers only the end of training ({}): it nearly always finds the strongest fact, "
+    "but its influences are too small"
 )
 _DIFFERS = (
     "the repeated training differs from the stored run: facts were unlearned from it, or the "
