@@ -208,13 +208,13 @@ def test_words() -> None:
     assert "unknown" in str(Linearity(0, None, None, None, 0.0))
     said = str(Claims("rollback", 50, 3.5, 4, 40, 18))
     assert (
-        "3.5 times as large as the actual one in the median. 18 of 40 announced changes of the "
-        "answer" in said
+        "the median estimated change is 3.5 times as large as the median actual one. 18 of 40 "
+        "announced changes of the answer" in said
     )
     said = str(Claims("rollback", 50, 1.01, 41, 0, 0))
     assert said == (
         "In 50 checks by retraining, the change that rollback estimated had the right size in 41 "
-        "(within a factor of 1.5), and was as large as the actual one in the median. No change of "
-        "the answer was announced."
+        "(within a factor of 1.5); the median estimated change is as large as the median actual "
+        "one. No change of the answer was announced."
     )
     assert "in 3 (within a factor of 1.5). No" in str(Claims("rollback", 50, None, 3, 0, 0))

@@ -190,7 +190,7 @@ def test_measured_influences_start_from_what_was_retrained() -> None:
         "(retrained)."
     )
     assert first_fact_text(made(document)) == (
-        "Without the first fact, the probability falls from 40.0% to 30.0%."
+        "Without the fact a r x0, the probability falls from 40.0% to 30.0%."
     )
     estimate = made(document | {"estimate": True})
     assert "from 50.0% to 30.0%" in first_fact_text(estimate)

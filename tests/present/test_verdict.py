@@ -200,14 +200,14 @@ def test_whether_an_estimate_came_true(
         (
             stand(0.3, "usa"),
             stand(0.6, "usa"),
-            "partly confirmed: retraining confirms direction and top answer, but the change is "
-            "0.40 times as large as estimated",
+            "partly confirmed: retraining confirms direction and top answer, but the actual change "
+            "is 0.40 times as large as the estimated one",
         ),
         (
             stand(0.6, ""),
             stand(0.1, "uk"),
-            "partly confirmed: retraining confirms direction, but the change is 3.5 times as large "
-            "as estimated",
+            "partly confirmed: retraining confirms direction, but the actual change is 3.5 "
+            "times as large as the estimated one",
         ),
         (
             stand(0.3, "uk"),
@@ -218,8 +218,8 @@ def test_whether_an_estimate_came_true(
         (
             stand(0.3, "uk"),
             stand(0.2, "uk"),
-            "confirmed: retraining confirms direction, size and top answer; the change is 1.2 "
-            "times as large as estimated",
+            "confirmed: retraining confirms direction, size and top answer; the actual change is "
+            "1.2 times as large as the estimated one",
         ),
         (
             stand(0.8, "usa"),
@@ -235,8 +235,8 @@ def test_whether_an_estimate_came_true(
         (
             stand(0.3, "usa"),
             stand(0.3, "usa"),
-            "confirmed: retraining confirms direction, size and top answer; the change is as large "
-            "as estimated",
+            "confirmed: retraining confirms direction, size and top answer; the actual change is "
+            "as large as the estimated one",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from trained import outcome
 
 import whereof
 from whereof.errors import Interrupted
-from whereof.events import Advanced, Events
+from whereof.events import Advanced, Events, Note
 from whereof.models import MODELS
 from whereof.training.defaults import choose_config
 from whereof.training.problem import Problem
@@ -181,3 +181,30 @@ def test_recommenders_search_for_l2_only_with_adagrad(tmp_path: Path, rated: boo
     assert search is not None
     assert set(search["chosen"]) == {"l2", "rate", "accumulator"}
     assert search["metric"] == ("rmse" if rated else "ndcg@10")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, "fewer than 50 validation facts"),
+        ({"optimizer": "sgd"}, "it needs the optimizer adagrad, not sgd"),
+        ({"validate_every": 0}, "training is not validated"),
+        (
+            {"n3": 0.1, "accumulator": 0.1, "rate": 0.1},
+            "all settings that it could change are given",
+        ),
+    ],
+)
+def test_a_search_that_is_skipped_is_no_secret(
+    settings: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    events, facts = Recorded(), [("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")]
+    data = whereof.read(pd.DataFrame(facts, columns=["subject", "relation", "object"]))
+    options: dict[str, Any] = {"dim": 4, "epochs": 1, **settings}
+    run = whereof.train(data, out=tmp_path / "run", events=events, **options)
+    notes = [each.text for each in events.events if isinstance(each, Note)]
+    assert any(it.startswith(f"no search for settings: {reason}") for it in notes)
+    assert run.info().get("search") is None
+    events = Recorded()
+    whereof.train(data, out=tmp_path / "other", events=events, search=False, **options)
+    assert not any("search" in each.text for each in events.events if isinstance(each, Note))

@@ -181,7 +181,7 @@ class EvaluateKeywords(EngineKeywords, total=False):
     removals: int
     settings: str | Mapping[str, Any] | None
     predictions: str | Path
-    split: Literal["test", "valid", "train"]
+    split: Literal["test", "valid", "train"] | None
     limit: int | None
     least_adjacent: int | None
     most_adjacent: int | None

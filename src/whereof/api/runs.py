@@ -97,8 +97,7 @@ def train(
         given.setdefault("credit", "source")  # the GPU's trace does not forget
     config = choose_config(data, preset, given)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
-    searches = search and not preset and config.validate_every and len(data.valid)
-    kept = given if searches else None
+    kept = given if search and not preset else None
     run = train_run(path, data, config, events, machine, start, given=kept)
     measure_reliability(run, machine, _MEASURED_SHARE * (time.monotonic() - start), events)
     return run

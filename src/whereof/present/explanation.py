@@ -307,10 +307,14 @@ def _list_title(explanation: Explanation, which: str) -> str:
 
 
 def first_fact_text(explanation: Explanation) -> str:
-    """What happens to the prediction without its first fact; empty if the method does not say."""
-    prediction, facts = explanation.prediction, explanation.facts
+    """What happens to the prediction without its strongest listed fact, which is named.
+
+    Empty if the method does not say.
+    """
+    prediction = explanation.prediction
+    facts = sorted(explanation.facts, key=lambda fact: -abs(fact.influence))[:1]
     rated = names.is_rated(prediction)
-    without = [fact.score_without if rated else fact.probability_without for fact in facts[:1]]
+    without = [fact.score_without if rated else fact.probability_without for fact in facts]
     if not without or without[0] is None:
         return ""
     unit, value = names.output_unit(prediction), names.value_before(explanation)
@@ -324,7 +328,8 @@ def first_fact_text(explanation: Explanation) -> str:
     if facts[0].top_answer_changes and explanation.names_new_tops:
         change = "is estimated to change" if explanation.estimate else "changes"
         said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
-    return f"Without the first {names.fact_noun(explanation)}, {said}."
+    named = f"{names.fact_noun(explanation)} {names.fact_text(facts[0])}"
+    return f"Without the {named}, {names.ended(said)}"
 
 
 def groups_text(explanation: Explanation) -> Iterator[str]:

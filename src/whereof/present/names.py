@@ -369,6 +369,11 @@ def answers_table(result: "Verdict | Smallest") -> Table:
     return Table("top_answers", "Top answers", columns, rows, note)
 
 
+def ended(text: str) -> str:
+    """A sentence with a full stop; a name at its end, such as Inc., may bring its own."""
+    return text if text.endswith(".") else f"{text}."
+
+
 def standings_table(
     first: str,
     title: str,

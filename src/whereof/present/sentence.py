@@ -7,6 +7,7 @@ from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.method import able_method
 from whereof.present.names import (
     Words,
+    ended,
     fact_noun,
     fact_text,
     has_ratings,
@@ -86,7 +87,7 @@ def plain_sentence(
         said = f"this answer does not depend on a few {fact_noun(explanation)}s: {said}"
     is_estimate = explanation.estimate or explanation.stability is not None
     marked = f" ({'estimate' if is_estimate else 'retrained'})" if mark else ""
-    return f"{said[0].upper()}{said[1:]}{marked}."
+    return ended(f"{said[0].upper()}{said[1:]}{marked}")
 
 
 def because(explanation: Explanation) -> str:
@@ -104,7 +105,7 @@ def because(explanation: Explanation) -> str:
     thing, has = ("rating", "rated") if rated else ("fact", "has")
     if not parts:
         return f"No listed {thing} of {user} supports it."
-    said = f"Because {user} {has} {_listed(parts)}."
+    said = ended(f"Because {user} {has} {_listed(parts)}")
     strongest = max(support, key=lambda fact: fact.influence)
     return said if strongest in own else f"{said} {thing.capitalize()}s of other users matter more."
 
@@ -127,8 +128,8 @@ def against(explanation: Explanation) -> str:
         verb, most = "support", f"{rival} over {answer} most"
     noun, named = fact_noun(explanation), _listed([_short_text(fact) for fact in opposing])
     if len(opposing) == 1:
-        return f"The {noun} that {verb}s {most} is {named}."
-    return f"The {noun}s that {verb} {most} are {named}."
+        return f"The {noun} that {verb}s {most} is {ended(named)}"
+    return f"The {noun}s that {verb} {most} are {ended(named)}"
 
 
 def _short_text(fact: ExplainedFact) -> str:

@@ -45,7 +45,8 @@ def _size_text(ratio: float | None) -> str:
     if ratio < 0:
         return "the change goes the other way"
     times = f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
-    return f"the change is {f'{times} times ' * (float(times) != 1)}as large as estimated"
+    times = f"{times} times " * (float(times) != 1)
+    return f"the actual change is {times}as large as the estimated one"
 
 
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:

@@ -101,7 +101,7 @@ class Claims:
         if self.size_ratio is not None:
             ratio = f"{self.size_ratio:.2g}"
             times = "" if ratio == "1" else f"{ratio} times "
-            median = f", and was {times}as large as the actual one in the median"
+            median = f"; the median estimated change is {times}as large as the median actual one"
         changes = f"{self.n_true} of {self.n_announced} announced changes of the answer came true."
         if not self.n_announced:
             changes = "No change of the answer was announced."

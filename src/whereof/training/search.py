@@ -68,10 +68,12 @@ def settle_steps(
     with announced(partial(events.emit, Compiling())):
         if adagrad:
             problem = _with(problem, accumulator=adagrad_start(problem, make_trainer))
-        names = () if given is None else searchable(problem.config, given)
-        part = search_part(dataset, problem) if names else dataset
-        n_cases = Validation.count_cases(part, rated=problem.config.rated)
-        if not names or n_cases < FEW_CASES:
+        if given is None:
+            return problem, None
+        names = searchable(problem.config, given)
+        part = search_part(dataset, problem) if names and len(dataset.valid) else dataset
+        if reason := _reason_to_skip(problem.config, names, part):
+            events.emit(Note(f"no search for settings: {reason}; defaults used"))
             return problem, None
         small, scale = _problem_of_part(part, problem), 1.0
         if adagrad:
@@ -81,6 +83,20 @@ def settle_steps(
         search = trials.run(names, min(seconds, _MOST_SECONDS))
     events.emit(Note(search.text))
     return _with(problem, **search.chosen), search
+
+
+def _reason_to_skip(config: TrainConfig, names: tuple[str, ...], part: Dataset) -> str:
+    """Why there is no search for some settings on a part of the data; empty if there is one."""
+    if config.optimizer != "adagrad":
+        return f"it needs the optimizer adagrad, not {config.optimizer}"
+    if not names:
+        return "all settings that it could change are given or off"
+    if not config.validate_every:
+        return "training is not validated"
+    if Validation.count_cases(part, rated=config.rated) < FEW_CASES:
+        by_user = part.two_way and not config.rated
+        return f"fewer than {FEW_CASES} {'users with ' if by_user else ''}validation facts"
+    return ""
 
 
 def _with(problem: Problem, **changes: Any) -> Problem:

@@ -292,6 +292,6 @@ _SMALL = (
     "more memory than --sweep-memory allows"
 )
 _SCREEN = (
-    "the sweep covers only the end of training ({}): it finds the strongest facts, but its "
-    "influences are too small"
+    "the sweep covers only the end of training ({}): it nearly always finds the strongest fact, "
+    "but its influences are too small"
 )
