@@ -99,8 +99,8 @@ class Run(ArrayRun):
     def default_method(self) -> str:
         """The method of `explain`, `explain_many`, `explain_file` and `verify` unless you name one.
 
-        unrolled if the run was trained steadily and is so small that a sweep takes seconds; else
-        rollback. gradient-dot if other software trained the run and recorded no trace.
+        unrolled if the run was trained steadily and is so small that a sweep takes half a minute at
+        most; else rollback. gradient-dot if other software trained the run without a trace.
         """
         from whereof.explain.advice import default_method
 

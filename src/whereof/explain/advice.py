@@ -12,9 +12,9 @@ from whereof.run.reliability import Reliability
 from whereof.training.problem import Problem
 
 _TRUSTED = ("close", "exact")
-_QUICK, _STEP = 3e8, 750
-"""The largest cost of a training through which a sweep takes seconds, in numbers that it computes;
-and the fixed cost of a step, in the same unit."""
+_QUICK, _STEP = 1.5e9, 750
+"""The largest cost of a training through which a sweep takes about half a minute on two cores, in
+numbers that it computes; and the fixed cost of a step, in the same unit."""
 
 
 def advise(
@@ -75,9 +75,7 @@ def default_reason(trained: Trained) -> str | None:
     cost = problem.fact_cost + _STEP * problem.n_directions
     if cost * trained.n_trained > _QUICK:
         updates = " and its updates" if problem.calendar.phases else ""
-        return (
-            f"{start}{sweeping} repeats its training{updates}, which takes more than a few seconds"
-        )
+        return f"{start}{sweeping} repeats its training{updates}, which takes more than about half a minute"
     return None
 
 
