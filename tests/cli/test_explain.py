@@ -197,7 +197,8 @@ def test_what_is_asked_besides_is_shown(run: str) -> None:
     at = lines.index("Without its strongest supporting facts")
     assert [line.split()[0] for line in lines[at + 2 : at + 6]] == ["none", "top", "top", "top"]
     cells = lines[at + 3].split()
-    assert cells[1:4] == ["1", f"{steps[0]['probability']:.4f}", str(steps[0]["rank"])]
+    probability, influence = f"{steps[0]['probability']:.4f}", f"{steps[0]['influence']:+.4f}"
+    assert cells[1:4] == ["1", probability, influence]  # without a rank: no claims are measured
     text = "\n".join(shown(run, *EGYPT, "--instead-of", "uk", "--graph"))
     assert "why usa and not uk" in text
     assert "Facts between the same two" in text
