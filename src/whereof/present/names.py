@@ -37,7 +37,7 @@ _SHORT = 10
 
 _NO_RANK = (
     "A rank of - is not known: the method follows only the strongest rivals. "
-    "Follow more with `explain --rivals N`."
+    "`whereof explain` with --rivals N follows more."
 )
 _FILE_NAME = 100
 """Letters of the name of a file."""
