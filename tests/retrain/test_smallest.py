@@ -195,6 +195,21 @@ def test_copies_that_replace_each_other_are_found_together(tmp_path: Path) -> No
     assert "replace each other" in found._repr_html_()
 
 
+def test_copies_are_tried_as_a_whole(tmp_path: Path) -> None:
+    run = train_copies(tmp_path)
+    found = run.smallest("e0", "r0", None, method="rollback", budget=40, role="subject")
+    assert {(fact.subject, fact.object) for fact in found.facts} == {("e0", "e5")}
+    assert len(found.facts) == 3
+
+
+def test_a_search_goes_on_until_all_allowed_facts_or_the_budget_are_used(tmp_path: Path) -> None:
+    """All facts together change the answer here, also those that alone support it."""
+    run = train_copies(tmp_path)
+    found = run.smallest("e10", "r0", None, method="rollback", budget=40, role="object")
+    assert found.found
+    assert found.actual.top_answer != found.before.top_answer
+
+
 @pytest.mark.parametrize("method", [None, "rollback", "unrolled"])
 def test_json_has_no_nan_for_any_method(run: whereof.Run, method: str | None) -> None:
     found = run.smallest("egypt", "embassy", None, method=method, budget=6).to_dict()

@@ -75,7 +75,8 @@ def default_reason(trained: Trained) -> str | None:
     cost = problem.fact_cost + _STEP * problem.n_directions
     if cost * trained.n_trained > _QUICK:
         updates = " and its updates" if problem.calendar.phases else ""
-        return f"{start}{sweeping} repeats its training{updates}, which takes more than about half a minute"
+        what = f"{sweeping} repeats its training{updates}"
+        return f"{start}{what}, which takes more than about half a minute"
     return None
 
 

@@ -37,7 +37,7 @@ _SHORT = 10
 
 NO_RANK = (
     "A rank of - is not known: the method follows only the strongest rivals. "
-    "Follow more with `explain --rivals N`."
+    "`whereof explain` with --rivals N follows more."
 )
 _OTHER_RANKS = "A rank of - is not known: the control has other ranks than the stored run."
 _FILE_NAME = 100

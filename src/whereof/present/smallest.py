@@ -18,13 +18,13 @@ from whereof.table import Cell, Column, Table
 
 def smallest_words(result: Smallest) -> str:
     """Whether a set changes the top answer, what happens without it, and what was predicted."""
-    return " ".join(_sentences(result))
+    return " ".join([*_sentences(result), *_replaced(result)])
 
 
 def show_smallest(out: Console, result: Smallest) -> None:
     """Print the result, with its facts."""
     name = Text(on_one_line(names.fact_text(result.prediction)), style="bold")
-    show(out, name, smallest_words(result))
+    show(out, name, " ".join(_sentences(result)), *_replaced(result))
     for table in smallest_tables(result, most=20):
         note = names.rank_note(result) if table.name == "standings" else ""
         show(out, heading(table.title), replace(table, title="", note=note))
@@ -34,8 +34,8 @@ def show_smallest(out: Console, result: Smallest) -> None:
 def smallest_html(result: Smallest) -> str:
     """The result in words and a table of its facts, for notebooks."""
     parts = [
-        ("sentence", smallest_words(result), "retrained"),
-        ("paragraphs", result.notes),
+        ("sentence", " ".join(_sentences(result)), "retrained"),
+        ("paragraphs", [*_replaced(result), *result.notes]),
         *(("titled", table) for table in smallest_tables(result, most=50)),
     ]
     return html.page(parts, title=names.fact_text(result.prediction), template="notebook")
@@ -51,8 +51,8 @@ def smallest_page(result: Smallest) -> str:
         "effort": names.effort_text(result),
     }
     parts = [
-        ("sentence", smallest_words(result), "retrained"),
-        ("paragraphs", [f"Note: {note}" for note in result.notes]),
+        ("sentence", " ".join(_sentences(result)), "retrained"),
+        ("paragraphs", [*_replaced(result), *(f"Note: {note}" for note in result.notes)]),
         *(("titled", table) for table in smallest_tables(result)),
         ("heading", "About"),
         ("items", items.items()),
@@ -137,17 +137,19 @@ def _sentences(result: Smallest) -> Iterator[str]:
                 f"The search reached its limit after {spent}: this is the smallest set found so "
                 "far, and a smaller one may exist."
             )
+
+
+def _replaced(result: Smallest) -> Iterator[str]:
+    """Which facts of the set replace each other."""
+    fact = names.noun_of(result.facts)
+    rival = result.actual.top_label if result.found else "the strongest rival"
     for group in result.interchangeable:
-        which = ", ".join(map(str, group.fact_ids))
-        which = (
-            "They"
-            if len(group.fact_ids) == len(result.removed)
-            else f"{fact.capitalize()}s {which}"
-        )
+        ids, n_facts = ", ".join(map(str, group.fact_ids)), len(group.fact_ids)
+        all_of_them = n_facts == len(result.removed)
+        which = f"These {n_facts} {fact}s" if all_of_them else f"{fact.capitalize()}s {ids}"
         yield (
-            f"{which} replace each other: removed together, they lower the margin to "
-            f"{actual.top_label if result.found else 'the strongest rival'} by "
-            f"{units.number(group.fall)}; removed one at a time, by "
+            f"{which} replace each other. Without all of them, the margin to {rival} falls by "
+            f"{units.number(group.fall)}. Without one of them at a time, it falls by only "
             f"{units.number(group.sum_of_single)} in total."
         )
 

@@ -9,12 +9,14 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
 from whereof.errors import WhereofError
+from whereof.explain.copies import find_copies
 from whereof.explain.explain import describe_fact, filter_facts, find_scored, name_prediction
 from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
 from whereof.explain.method import (
@@ -48,6 +50,8 @@ _FAR_MORE = 1.5
 """Facts replace each other if together they do this many times the sum of each alone."""
 _MANY = 40
 """Of sets that are smaller than a set of more facts, only this many sizes are considered."""
+_COPIES = 3
+"""Number of groups of facts that say nearly the same to remove as a whole."""
 _SPARE = 4
 """Facts that may take the place of one in a set."""
 
@@ -322,9 +326,13 @@ class Search:
         self._models = [self.margins]
 
     def _grow(self) -> None:
-        """Retrain without growing sets, for each rival, until the top answer changes."""
+        """Retrain without growing sets until the top answer changes, the smallest first.
+
+        For each rival, sets of the facts that lower its margin most grow until the estimate says
+        that the answer changes. Related facts are tried as soon as they are not larger.
+        """
         reached = dict.fromkeys(range(len(self._rivals)), 1)
-        while self.best is None:
+        while self.best is None and self.allowance.left:
             offers = []
             for rival, size in reached.items():
                 sets = [*self._prefixes(rival, size)]
@@ -335,7 +343,10 @@ class Search:
                     offers.append((len(sets[n_first]), rival, sets[n_first : n_first + 2]))
             chosen = sorted(offers)[:2]
             reached |= {rival: max(map(len, sets)) for _, rival, sets in chosen}
-            if not self._test(each for _, _, sets in chosen for each in sets):
+            grown = [each for _, _, sets in chosen for each in sets]
+            most = max(map(len, grown), default=self.case.trained.dataset.n_facts)
+            related = [each for each in self._related if len(each) <= most]
+            if not self._test(sorted([*related, *grown], key=len)) and not grown:
                 return
 
     def _shrink(self, best: FactSet) -> bool:
@@ -398,14 +409,38 @@ class Search:
             found |= dict.fromkeys(map(frozenset, islice(more, 500)))
         if len(best) == 2:
             found |= {frozenset([fact]): None for fact in self.margins.fact_ids.tolist()}
+        for group in (*self._related, *self._between_two(best)):
+            found |= dict.fromkeys([best & group, best - group])
         found |= dict.fromkeys(without_one(best))
-        return iter(found)
+        return (each for each in found if len(each) < len(best))
+
+    @cached_property
+    def _related(self) -> list[FactSet]:
+        """Sets whose facts may hide each other's influence, the smallest first.
+
+        They are the strongest groups of copies, the facts between the two entities of the answer,
+        and all facts of either entity.
+        """
+        trained, asked = self.case.trained, self.scored.prediction
+        order = self.margins.fact_ids[self._lowest(self.margins.effects())]
+        ends = trained.dataset.train[order][:, [SUBJECT, OBJECT]]
+        of_given, of_answer = (
+            (ends == each).any(axis=1) for each in (asked.given, self.scored.target)
+        )
+        whole = [order[each] for each in (of_given & of_answer, of_given, of_answer)]
+        copies = islice(find_copies(trained, whole[1]), _COPIES)
+        found = dict.fromkeys(frozenset(each.tolist()) for each in (*copies, *whole))
+        most = trained.dataset.n_facts - 1
+        return sorted((each for each in found if 1 < len(each) <= most), key=len)
 
     def _prefixes(self, rival: int, reached: int) -> Iterator[FactSet]:
-        """Growing sets of the facts that lower one margin most, each a quarter larger."""
+        """Growing sets of the facts that lower one margin most, each a quarter larger.
+
+        They go on to facts that alone lower it not at all: together with others these may.
+        """
         effects = self.margins.effects()[:, rival]
         order = self.margins.fact_ids[np.argsort(-effects, kind="stable")]
-        most = min(int((effects > 0).sum()), self.case.trained.dataset.n_facts - 1)
+        most = min(len(order), self.case.trained.dataset.n_facts - 1)
         size = reached
         while size < most:
             size = min(max(size + 1, round(1.25 * size)), most)

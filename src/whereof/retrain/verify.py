@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 
 from whereof.errors import WhereofError
-from whereof.explain.explain import (
-    Explainer,
-    describe_fact,
-    find_scored,
-    log_odds,
-    name_prediction,
-)
+from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
 from whereof.explain.explanation import (
     ExplainedFact,
     NamedFact,
@@ -302,8 +296,8 @@ def estimate_from_control(estimated: Standing, stored: Standing, control: Standi
     """
     probability, score = estimated.probability, estimated.score
     if probability is not None:
-        change = log_odds(probability) - log_odds(stored.value)
-        probability = 1 / (1 + math.exp(-log_odds(control.value) - change))
+        change = _log_odds(probability) - _log_odds(stored.value)
+        probability = 1 / (1 + math.exp(-_log_odds(control.value) - change))
     if score is not None:
         score += (control.score or 0.0) - (stored.score or 0.0)
     moved = replace(estimated, probability=probability, score=score)
@@ -434,3 +428,9 @@ def find_top_answers(
     ]
     # A known answer has the rank of the new answer below it.
     return tuple(sorted(found, key=lambda each: (each.rank_actual, -each.actual)))
+
+
+def _log_odds(probability: float) -> float:
+    """log p / (1 - p), finite even if the probability is rounded to 0 or 1."""
+    p = np.clip(probability, 1e-12, 1 - 1e-12)
+    return float(np.log(p) - np.log1p(-p))
