@@ -1,10 +1,14 @@
 """A knowledge graph: train, predict, explain, check by retraining, and write the explanation."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import whereof
 
 
-def main() -> None:
-    run = whereof.train("nations", out="nations-run")
+def main(folder: Path) -> None:
+    """Write the run and the graphs to a folder."""
+    run = whereof.train("nations", out=folder / "nations-run")
     print(f"test MRR {run.metrics['test']['mrr']:.3f}")
 
     # Where do students from india go? Answers that are not known from training.
@@ -22,9 +26,10 @@ def main() -> None:
     print(verdict)
 
     # For graph tools and graph stores.
-    explanation.to_file("why.graphml", force=True)
-    explanation.to_file("why.ttl", force=True)
+    explanation.to_file(folder / "why.graphml")
+    explanation.to_file(folder / "why.ttl")
 
 
 if __name__ == "__main__":
-    main()
+    with TemporaryDirectory() as folder:  # to keep the files, name a folder of your own
+        main(Path(folder))

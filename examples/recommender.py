@@ -1,5 +1,8 @@
 """A recommender: a split by time, recommendations with reasons, and a user who came later."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 
 import whereof
@@ -22,7 +25,8 @@ def make_clicks() -> dict[str, list[object]]:
     return clicks
 
 
-def main() -> None:
+def main(folder: Path) -> None:
+    """Write the run to a folder."""
     # The latest clicks are held out: the model predicts the future from the past.
     run = whereof.train(
         make_clicks(),
@@ -30,7 +34,7 @@ def main() -> None:
         time="time",
         valid_fraction=0.1,
         test_fraction=0.1,
-        out="clicks-run",
+        out=folder / "clicks-run",
     )
     print(f"test NDCG@10 {run.metrics['test']['ndcg@10']:.3f}")
 
@@ -45,4 +49,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with TemporaryDirectory() as folder:  # to keep the run, name a folder of your own
+        main(Path(folder))

@@ -20,3 +20,4 @@ def test_an_example_runs(
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

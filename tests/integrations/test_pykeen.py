@@ -297,13 +297,117 @@ def test_verify_trains_the_pipeline_again() -> None:
     tracer = Trace(data.training)
 
     def again(skip: Any) -> Any:
-        return train(tracer.without(skip), "ComplEx")
+        return train(data.training, "ComplEx", "slcwa", tracer.without(skip))
 
     run = tracer.run(train(data.training, "ComplEx", "slcwa", tracer), retrain=again)
     verdict = run.verify(*INDIA, top=2)
     assert verdict.control_matches_run
     assert verdict.actual.probability != verdict.before.probability
     assert run.predict("_", "students", "usa").answers
+
+
+def rows_of(result: Any) -> tuple[Any, Any]:
+    """Entity and relation rows."""
+    tables = (result.model.entity_representations[0], result.model.relation_representations[0])
+    entities, relations = (it._embeddings.weight.detach().clone() for it in tables)
+    return entities, relations
+
+
+LOSSES = ["MarginRanking", "NSSA", "BCEAfterSigmoid", "CrossEntropy", "Softplus"]
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_skipped_fact_gives_no_gradient_and_no_other_batch(loss: str, inverse: bool) -> None:
+    """SLCWA by SGD, one batch: the step without a fact lacks the fact's own gradient, exactly."""
+    data, skip = Nations(create_inverse_triples=inverse).training, [11, 40]
+    settings: dict[str, Any] = {
+        "loss": loss,
+        "optimizer": "SGD",
+        "optimizer_kwargs": {"lr": 20.0},
+        "negative_sampler_kwargs": {"num_negs_per_pos": 3, "filtered": loss == "NSSA"},
+        "training_kwargs": {"batch_size": 2 * data.num_triples},
+        "model_kwargs": {"regularizer": "lp", "regularizer_kwargs": {"weight": 0.01}},
+    }
+    settings["model_kwargs"]["entity_constrainer"] = None
+    whole, without, batches = Trace(data), Trace(data).without(skip), (Batches(), Batches())
+    every = rows_of(train(data, "DistMult", "slcwa", whole, batches[0], **settings))
+    left = rows_of(train(data, "DistMult", "slcwa", without, batches[1], **settings))
+    alone = [at for at in range(data.num_triples) if at not in skip]
+    only = rows_of(train(data, "DistMult", "slcwa", whole.without(alone), **settings))
+    (first, initial), (second, _) = batches[0].kept[0], batches[1].kept[0]
+    for part in first:
+        assert torch.equal(first[part], second[part])
+    for each, some, few, start in zip(every, left, only, initial, strict=True):
+        assert torch.allclose(each - some, few - start, atol=1e-6)
+        assert (few - start).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("loss", ["BCEAfterSigmoid", "CrossEntropy"])
+def test_a_skipped_target_is_a_wrong_answer_of_its_pair(loss: str) -> None:
+    """LCWA by SGD, one batch: as in data without the fact, but a mean is over as many pairs."""
+    data = Nations().training
+    pairs, counts = data.mapped_triples[:, :2].unique(dim=0, return_counts=True)
+
+    def facts_of(pair: Any) -> list[int]:
+        return (data.mapped_triples[:, :2] == pair).all(1).nonzero()[:, 0].tolist()
+
+    one, several = (facts_of(pairs[counts == n][0]) for n in (1, 3))
+    skip = one + several[:1]
+    settings: dict[str, Any] = {
+        "loss": loss,
+        "loss_kwargs": {"reduction": "sum"},
+        "optimizer": "SGD",
+        "optimizer_kwargs": {"lr": 0.01},
+        "training_kwargs": {"batch_size": len(pairs)},
+        "model_kwargs": {"entity_constrainer": None, "regularizer": None},
+    }
+    keep = [at for at in range(data.num_triples) if at not in skip]
+    fewer = data.clone_and_exchange_triples(data.mapped_triples[keep])
+    wanted = rows_of(train(fewer, "DistMult", "lcwa", **settings))
+    found = rows_of(train(data, "DistMult", "lcwa", Trace(data).without(skip), **settings))
+    every = rows_of(train(data, "DistMult", "lcwa", **settings))
+    for want, get, control in zip(wanted, found, every, strict=True):
+        assert torch.allclose(get, want, atol=1e-6)
+        assert (control - want).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("loop", ["slcwa", "lcwa"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_facts_far_from_a_prediction_leave_it_where_the_control_is(loss: str, loop: str) -> None:
+    data = Nations().training
+
+    def train_without(skip: list[int]) -> Any:
+        changes = {"training_kwargs": {"num_epochs": 3}, "loss": loss}
+        return train(data, "DistMult", loop, Trace(data).without(skip), **changes)
+
+    def probability(skip: list[int]) -> float:
+        run = Trace(data).run(train_without(skip))
+        found = run.explain(*INDIA, method="gradient-dot", top=1).prediction.probability
+        assert found is not None
+        return found
+
+    names, relation = data.entity_to_id, data.relation_to_id["students"]
+    subjects, relations, objects = data.mapped_triples.T
+    near = torch.isin(subjects, torch.tensor([names["india"], names["usa"]]))
+    near |= torch.isin(objects, torch.tensor([names["india"], names["usa"]]))
+    far = (~near & (relations != relation)).nonzero()[:, 0].tolist()
+    control = probability([])
+    assert [probability([at]) for at in far[7:9]] == pytest.approx([control] * 2, rel=0.01)
+
+
+@pytest.mark.parametrize("loop", ["slcwa", "lcwa"])
+def test_skipped_facts_have_no_trace(loop: str) -> None:
+    """Skipping comes before tracing. Nothing of it is left in the model."""
+    data = Nations(create_inverse_triples=True).training
+    tracer = Trace(data, credit="source")
+    settings = {"training_kwargs": {"sub_batch_size": 50}, "model_kwargs": {"regularizer": "lp"}}
+    result = train(data, "DistMult", loop, tracer.without([5, 6]), tracer, **settings)
+    run = tracer.run(result)
+    assert run.trace is not None
+    assert not np.asarray(run.trace[5:7]).any()
+    assert np.asarray(run.trace[:5]).any(axis=1).all()
+    assert "score_hrt" not in vars(result.model)
 
 
 def test_a_saved_import_opens_like_any_run(tmp_path: Path) -> None:

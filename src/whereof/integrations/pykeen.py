@@ -9,13 +9,13 @@ import numpy as np
 
 from whereof.api.run import Run
 from whereof.errors import WhereofError, need
+from whereof.integrations._pykeen_loops import Skip, is_lcwa
 from whereof.integrations._pykeen_models import ImportedModel
 from whereof.integrations._recorder import Lookup, Recorder
 from whereof.models.scoring import Scorer
 from whereof.types import FactIds, Rows
 
 torch = need("torch", "pykeen", "whereof.pykeen")
-pykeen_training = need("pykeen.training", "pykeen", "whereof.pykeen")
 pykeen_callbacks = need("pykeen.training.callbacks", "pykeen", "whereof.pykeen")
 Tensor = Any
 _CHANGED = (
@@ -63,13 +63,7 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
     def _start(self, loop: Any) -> None:
         if self.tracker is not None:
             self.tracker.close()
-        lcwa = isinstance(loop, pykeen_training.LCWATrainingLoop)
-        if not lcwa and not isinstance(loop, pykeen_training.SLCWATrainingLoop):
-            raise WhereofError(
-                f"{type(loop).__name__} is not supported; choose training_loop sLCWA or LCWA"
-            )
-        if lcwa and loop.target != 2:
-            raise WhereofError("LCWA is supported with target tail; leave out target")
+        lcwa = is_lcwa(loop)
         imported = ImportedModel.of(loop.model)
         self._facts = _training_facts(self.factory)
         entities, relations = (imported.tables(kind) for kind in ("entity", "relation"))
@@ -213,7 +207,7 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
             As in `Run.from_arrays`.
         retrain
             Your own training function: `retrain(skip)` trains without the facts whose ids are in
-            `skip`, and returns the result or the model. `without` makes a factory for it.
+            `skip`, and returns the result or the model. `without` makes a callback for it.
         out
             A folder to write the run to.
         """
@@ -243,10 +237,16 @@ class Trace(pykeen_callbacks.TrainingCallback):  # type: ignore[name-defined, mi
         )
         return run if out is None else run.save(out)
 
-    def without(self, skip: Any) -> Any:
-        """The training factory without the facts with these ids; entities keep their ids."""
-        keep = np.setdiff1d(np.arange(self.factory.num_triples), np.asarray(skip, np.int64))
-        return self.factory.clone_and_exchange_triples(self.factory.mapped_triples[keep])
+    def without(self, skip: Any) -> Skip:
+        """A training callback that trains without the facts whose ids are in `skip`.
+
+        Train on the whole factory with this callback, in place of the tracer. Batches, order and
+        negatives of all other facts stay the same; the skipped facts give no gradient.
+        """
+        facts, n = _training_facts(self.factory), self.factory.num_triples
+        skipped = torch.as_tensor(np.asarray(skip, np.int64))
+        both = skipped if len(facts) == n else torch.cat([skipped, n + skipped])
+        return Skip(facts[both], self.factory.num_entities)
 
     def _slots(self, model: Any, tracker: Recorder) -> tuple[Rows, ...]:
         """The trace of the epochs that the model was trained for."""
