@@ -1,7 +1,6 @@
 """Explain predictions: rank their facts and name them."""
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.explain import explanation as records
 from whereof.explain import method
+from whereof.explain.copies import find_copies
 from whereof.explain.explanation import ExplainedFact, Explanation
 from whereof.explain.facts import find_all, find_facts
 from whereof.explain.graph import find_graph
@@ -34,10 +34,7 @@ PARTS = ("subject", "relation", "object", "rival")
 _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
 _GROUPED, _MOST_GROUPS = 20, 2
-"""Number of listed facts, and of groups between the same two entities, that are looked at."""
-_FAR_MORE = 2.5
-"""Facts may replace each other if their joint effect is this many times the sum of the single
-effects. The two estimates may be by different methods, whose sizes differ."""
+"""Number of listed facts whose copies are looked for, and of groups of copies that are named."""
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
@@ -141,46 +138,40 @@ class Explainer:
             groups=self._groups(facts[:_GROUPED]),
             estimate=not self.method.retrains,
             sweep_epochs=self.context.sweep_epochs if "sweep" in self.method.can else None,
-            notes=(*self._notes(), *ranked.notes),
+            notes=(*self._notes(), *self._hidden(group), *ranked.notes),
             seconds=time.perf_counter() - start,
         )
 
     def _groups(self, facts: Sequence[ExplainedFact]) -> tuple[records.Joint, ...]:
-        """Listed facts between the same two entities that do far more together than alone.
+        """Copies of listed facts that support the prediction more than any fact alone.
 
-        Falls are compared in the log-odds, or the rating: a probability cannot fall below 0.
+        A rollback says how much, for groups and for single facts: numbers of two methods differ in
+        scale. It does not show which facts hide each other, so groups are found by structure.
         """
-        joiner, options = method.joint_method(), self.options
-        named, against = options.without is not None, options.opposing is True
-        if named or against or "standings" not in self.method.can:
+        joiner, support = method.joint_method(), [it.fact_id for it in facts if it.influence > 0]
+        if self.options.without is not None or not support or not joiner.fits(self.trained):
             return ()
-        if not joiner.fits(self.trained):
+        groups = [*find_copies(self.trained, np.array(support, np.int64))]
+        if not groups:
             return ()
-        between = defaultdict[frozenset[str], list[ExplainedFact]](list)
-        if options.opposing == "both":
-            facts = [fact for fact in facts if fact.influence > 0]
-        for fact in facts:
-            between[frozenset([fact.subject, fact.object])].append(fact)
-        groups = sorted((each for each in between.values() if len(each) > 1), key=len, reverse=True)
-        found = []
-        for group in groups[:_MOST_GROUPS]:
-            joint = self._remove(np.array([fact.fact_id for fact in group], np.int64), joiner)
-            alone = [self._fall(fact.probability_without, fact.score_without) for fact in group]
-            together = self._fall(joint.probability, joint.score)
-            if together > _FAR_MORE * max(sum(alone), *alone):
-                total = sum(fact.influence for fact in group)
-                found.append(replace(joint, sum_of_single=total))
-        return tuple(found)
+        found = [self._remove(group, joiner) for group in groups]
+        every = method.Sets.each(self._adjacent())
+        first = replace(self._context_of(joiner), top=1, opposing=False)
+        strongest = joiner.rank(self.scored, every, first).influences.max(initial=0)
+        found = [joint for joint in found if joint.influence > strongest]
+        found.sort(key=lambda joint: -joint.influence)
+        return tuple(found[:_MOST_GROUPS])
 
-    def _fall(self, probability: float | None, score: float | None) -> float:
-        """How far the log-odds of the prediction fall to a probability, or its rating to a score.
-
-        0 if neither is known.
-        """
-        before = self.scored.standing.value
-        if probability is not None:
-            return _log_odds(before) - _log_odds(probability)
-        return 0.0 if score is None else before - score
+    def _hidden(self, fact_ids: FactIds) -> Iterator[str]:
+        """What to know of a joint estimate if some of the facts are copies of each other."""
+        for group in find_copies(self.trained, fact_ids):
+            both = ", ".join(map(str, fact_ids[np.isin(fact_ids, group)].tolist()))
+            if "," in both:
+                yield (
+                    f"facts {both} say nearly the same, so the estimate without them together can "
+                    f"be far too small; `whereof verify` with --facts {both.replace(' ', '')} "
+                    "retrains without them"
+                )
 
     def ranking(self, named: FactIds | None = None) -> method.Ranked:
         """The ids of the facts, without their names, which take longer than ranking.
@@ -313,16 +304,20 @@ class Explainer:
         best = ranked.chosen[: n_history or max(_STEPS)]
         return tuple(self._remove(best[:size]) for size in _STEPS if size <= len(best))
 
+    def _context_of(self, other: method.Method) -> method.Context:
+        """The context for another method, with what it prepares."""
+        if other is self.method:
+            return self.context
+        other.check(self.trained)
+        asked = self.scored.prediction
+        prepared = method.prepare(other, self.trained, [asked], self.context)
+        return replace(self.context, prepared=prepared[asked])
+
     def _remove(self, fact_ids: FactIds, remover: method.Method | None = None) -> records.Joint:
         """The prediction without these facts together, by a method that removes groups."""
-        context, remover = self.context, remover or self.remover
-        if remover is not self.method:
-            remover.check(self.trained)
-            asked = self.scored.prediction
-            prepared = method.prepare(remover, self.trained, [asked], context)
-            context = replace(context, prepared=prepared[asked])
+        remover = remover or self.remover
         sets = method.Sets.of([fact_ids, *fact_ids[:, None]])
-        after = remover.remove(self.scored, sets, context)
+        after = remover.remove(self.scored, sets, self._context_of(remover))
         (stands,) = name_standings(self.trained, after.standings[:1])
         top = int(after.standings["top"][0])
         return records.Joint(
@@ -351,11 +346,6 @@ class Explainer:
         if asked and self.remover is not self.method:
             notes = (*notes, f"{' and '.join(asked)}: estimated by {self.remover.name}")
         return notes
-
-
-def _log_odds(probability: float) -> float:
-    p = np.clip(probability, 1e-12, 1 - 1e-12)
-    return float(np.log(p) - np.log1p(-p))
 
 
 def _bulk_rivals(options: ExplainOptions) -> int:

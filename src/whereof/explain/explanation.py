@@ -183,7 +183,7 @@ class Explanation(Tabular):
     data of users and items, these are facts of the prediction's own user, if any support it."""
     graph: Graph | None = None
     groups: tuple[Joint, ...] = ()
-    """Listed facts between the same two entities, which may replace each other, together."""
+    """Facts that say nearly the same, a listed one first, rolled back together."""
     estimate: bool = True
     """Whether the influences are estimates, which no retraining has confirmed."""
     seeds: SeedAgreement | None = None

@@ -18,7 +18,7 @@ from whereof.explain.explanation import (
     agreement_text,
 )
 from whereof.explain.explanation import Path as GraphPath
-from whereof.explain.method import get_method, joint_method
+from whereof.explain.method import get_method
 from whereof.explain.options import ExplainOptions
 from whereof.present import html, names, sentence
 from whereof.present.fact_table import fact_table, in_top_title
@@ -326,19 +326,17 @@ def first_fact_text(explanation: Explanation) -> str:
 
 
 def groups_text(explanation: Explanation) -> Iterator[str]:
-    """Listed facts between the same two entities, which may replace each other."""
-    joiner = joint_method().name
-    by = "" if joiner == explanation.method else f", by {joiner}"
+    """Groups of facts that say nearly the same, of which the first is listed."""
     by_id = {fact.fact_id: fact for fact in explanation.facts}
     for group in explanation.groups:
-        facts = [by_id[fact_id] for fact_id in group.fact_ids]
-        ends = [names.label_of(facts[0], place) for place in ("subject", "object")]
+        ids = ",".join(map(str, group.fact_ids))
+        first = by_id[group.fact_ids[0]]
+        ends = [names.label_of(first, place) for place in ("subject", "object")]
         yield (
-            f"{len(facts)} facts between {' and '.join(ends)} (ids "
-            f"{', '.join(map(str, group.fact_ids))}) may replace each other: their estimated "
-            f"influence is {units.show(group.influence, 'influence')} together{by}, and "
-            f"{units.show(group.sum_of_single, 'influence')} as the sum of each alone. `whereof "
-            "smallest` checks this by retraining."
+            f"{len(group.fact_ids)} facts between {' and '.join(ends)} say nearly the same (ids "
+            f"{ids.replace(',', ', ')}). Without one of them the others remain, so estimates of "
+            f"their influence may be too small. `whereof verify` with --facts {ids} retrains "
+            "without them together."
         )
 
 
