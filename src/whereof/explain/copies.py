@@ -2,7 +2,9 @@
 
 Estimates of single facts cannot show this, and a rollback of all of them shows it only in part. So
 copies are found by structure: they are between the same two entities, and their relations hold for
-nearly the same pairs of entities, in the same or in the opposite direction.
+nearly the same pairs of entities, in the same or in the opposite direction. If most facts between
+the two entities say something else, as in dense data, the copies replace each other no more than
+these do.
 """
 
 from collections.abc import Iterator
@@ -51,6 +53,6 @@ def find_copies(trained: Trained, fact_ids: FactIds) -> Iterator[FactIds]:
             alike = correlation(relation, its_relation, flipped=start == object_) >= _ALIKE
             if other != fact and alike:
                 group.append(other)
-        if len(group) > 1:
+        if len(group) > 1 and 3 * len(group) >= between.sum():
             seen.update(group)
             yield np.array(group, np.int64)
