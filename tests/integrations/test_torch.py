@@ -208,6 +208,40 @@ def test_other_changes_of_gradients_are_told() -> None:
         Tracker(model, torch.optim.SGD(model.parameters(), 0.1), FACTS, subject="e", object="e")
 
 
+def test_a_warning_names_scores_of_all_rows_without_a_lookup() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.ModuleDict({"e": torch.nn.Embedding(9, 3), "r": torch.nn.Embedding(2, 3)})
+    facts = torch.tensor([(0, 0, 1), (2, 1, 3), (4, 0, 5)])
+    tracker = Tracker(model, torch.optim.SGD(model.parameters(), 0.1), facts)
+    query = model["e"](facts[:, 0]) * model["r"](facts[:, 1])
+    torch.nn.functional.cross_entropy(query @ model["e"].weight.T, facts[:, 2]).backward()
+    with pytest.warns(UserWarning, match=r"write tracker.score_all\(query, table\)"):
+        tracker.step([0, 1, 2])
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("first", ["tracker", "optimizer"])
+def test_a_step_that_is_not_traced_is_refused(first: str, known: bool) -> None:
+    """Before it moves a row."""
+    model = Recommender()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    facts = {"facts": FACTS} if known else {}
+    tracker = Tracker(model, optimizer, **facts, subject="user", object=["item", "bias"])
+    batch = torch.tensor(FACTS[:4])
+    model(batch[:, 0], batch[:, 1:]).sum().backward()
+    if first == "tracker":
+        tracker.step(batch)
+    before = model.user.weight.detach().clone()
+    with pytest.raises(whereof.WhereofError, match="leave out your own"):
+        optimizer.step()
+    assert torch.equal(model.user.weight, before)
+    optimizer.zero_grad()
+    optimizer.step()  # moves nothing
+    if first == "tracker":
+        with pytest.raises(whereof.WhereofError, match=r"call loss.backward\(\) before"):
+            tracker.step(batch)
+
+
 def test_plain_steps_have_no_rest() -> None:
     """Without momentum and decay, an update is the sum of the shares of gradients."""
     for optimizer in ("sgd", "adagrad"):

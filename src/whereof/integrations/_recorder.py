@@ -96,6 +96,7 @@ class Recorder:
         self._dense: list[tuple[str, Tensor, Tensor]] = []  # queries scored against whole tables
         self._pieces: list[_Piece] = []
         self._probes: dict[str, _Probe] = {}
+        self._is_taken = False  # whether gradients were taken since the last step
         self._n_steps = 0
         self._tables: Tables | None = None
         self._hooks = [
@@ -130,6 +131,12 @@ class Recorder:
     def add(self, batch: Any, *owners: Any) -> None:
         """Take the gradients of a batch without an update, for accumulated gradients."""
         ids = self.fact_ids(batch)
+        if not (self._seen or self._dense):
+            raise WhereofError(
+                "no lookup of a table got a gradient since the last step; call loss.backward() "
+                f"before tracker.step, and look rows up by calling the table, as in "
+                f"{next(iter(self._columns))}(ids), or score with tracker.score_all"
+            )
         fact_of = {len(ids): ids}
         fact_of |= {len(it): ids[torch.as_tensor(it, device=ids.device)] for it in owners}
 
@@ -189,9 +196,10 @@ class Recorder:
         for name, changed in self._changed.items():
             if bool(changed):
                 warnings.warn(
-                    f"the gradient of table {name} is not that of its lookups, for example because "
-                    "of clipping by value or a penalty on the whole table; the tracker credits "
-                    "facts with the gradients of their lookups only",
+                    f"the gradient of table {name} is not that of its lookups; the tracker credits "
+                    "facts with the gradients of their lookups only. To score all rows, write "
+                    "tracker.score_all(query, table), not query @ table.weight.T. Other causes are "
+                    "clipping by value and a penalty on the whole table",
                     stacklevel=3,
                 )
                 changed.zero_()
@@ -310,6 +318,7 @@ class Recorder:
         """The lookups since the last call, in the order of the forward pass."""
         found = sorted(self._seen, key=lambda each: each.number)
         self._seen.clear()
+        self._is_taken = True
         return found
 
     def first_lookup_size(self) -> int:
@@ -376,6 +385,8 @@ class Recorder:
             self._pieces.append(_Piece(name, at, ids, rows, own))
 
     def _before_step(self) -> None:
+        if not self._is_taken:
+            self._refuse_gradients()
         if not self._pieces:
             return
         self._before.clear()
@@ -390,8 +401,20 @@ class Recorder:
                     rows = torch.cat(owned).unique()
                     self._before[name] = (rows, self._weights[name].detach().index_select(0, rows))
 
+    def _refuse_gradients(self) -> None:
+        """An error if the optimizer would move tables by gradients that were not taken."""
+        tables = (module for module in self.model.modules() if is_table(module))
+        if any(table.weight.grad is not None for table in tables):
+            raise WhereofError(
+                "the optimizer steps with gradients that the tracker did not take; tracker.step "
+                "calls optimizer.step() itself, so leave out your own, or call tracker.add(batch) "
+                "before it"
+            )
+
     def _after_step(self) -> None:
         """Turn gradients into changes, and add them to the trace."""
+        if not self._is_taken:
+            return
         for name, share in self._shares.items() if self._pieces else ():
             mine = [piece for piece in self._pieces if piece.name == name]
             scale = self._scales[name]
@@ -403,6 +426,7 @@ class Recorder:
                     moved.index_add_(0, piece.rows, change)
             if name in self._before and self._weights[name].grad is not None:
                 self._split_rest(name, share, mine, moved)
+        self._is_taken = False
         self._pieces.clear()
         self._probes.clear()
         self._n_steps += 1
