@@ -242,6 +242,14 @@ def test_a_step_that_is_not_traced_is_refused(first: str, known: bool) -> None:
             tracker.step(batch)
 
 
+def test_rows_are_numbered_by_table() -> None:
+    """User 3 and item 3 have the same name, which stands in two places."""
+    tracker = train()
+    numbers, names = tracker.run(score), named(tracker)
+    found = [it.predict(user, top=2).answers for it, user in ((numbers, 3), (names, "user 3"))]
+    assert [f"item {it.entity}" for it in found[0]] == [it.entity for it in found[1]]
+
+
 def test_plain_steps_have_no_rest() -> None:
     """Without momentum and decay, an update is the sum of the shares of gradients."""
     for optimizer in ("sgd", "adagrad"):

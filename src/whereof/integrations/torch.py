@@ -73,8 +73,9 @@ class Tracker(Recorder):
             function `score(model, subject, relation, object)` of single rows, without `relation` in
             two-way data. `torch.func.vmap` runs it for many rows at a time.
         entities, relations
-            Names of the rows; numbers by default. If subjects and objects have tables of their
-            own, such as users and items, the names of subjects come first.
+            Names of the rows; by default, the positions of the rows in their tables. If subjects
+            and objects have tables of their own, such as users and items, the names of subjects
+            come first.
         valid, test
             Held-out facts, in the form of `facts`.
         labels, loss, name
@@ -97,9 +98,10 @@ class Tracker(Recorder):
             for split, it in (("valid", valid), ("test", test))
         }
         n_entities, n_relations = len(scorer.entity_rows), len(scorer.relation_rows)
+        n_subjects = tables.n_subjects(module)
         run = Run.from_arrays(
             model=scorer.model.name,
-            entities=range(n_entities) if entities is None else entities,
+            entities=_numbers(n_entities, n_subjects) if entities is None else entities,
             relations=(range(n_relations) if relations is None else relations)
             if tables.relation
             else None,
@@ -109,7 +111,7 @@ class Tracker(Recorder):
             trace=self.slots(scorer.entity_rows.shape[1]),
             loss=loss,
             labels=labels,
-            n_subjects=tables.n_subjects(module),
+            n_subjects=n_subjects,
             **held_out,
             retrain=None if retrain is None else _returning_rows(retrain, tables, score),
             name=name,
@@ -163,6 +165,12 @@ def open_run(
         raise WhereofError(f"{path} has other rows than the model; load the parameters of this run")
     run.scorer  # noqa: B018 - another run may register a function of the same name
     return run
+
+
+def _numbers(n_entities: int, n_subjects: int | None) -> list[int]:
+    """The position of each row in its table."""
+    n = n_entities if n_subjects is None else n_subjects
+    return [*range(n), *range(n_entities - n)]
 
 
 def _returning_rows(
