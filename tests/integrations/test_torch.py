@@ -370,7 +370,7 @@ def test_a_saved_run_opens_with_its_model(tmp_path: Path) -> None:
         whereof.Run.open(tmp_path / "run")
     opened = open_run(tmp_path / "run", tracker.model, score, **tables)
     assert opened.explain("user 3", "item 2").facts == run.explain("user 3", "item 2").facts
-    with pytest.raises(whereof.WhereofError, match="other rows than the model"):
+    with pytest.raises(whereof.WhereofError, match="differ from those of `model`"):
         open_run(tmp_path / "run", Recommender(), score, **tables)
 
 

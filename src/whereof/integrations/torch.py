@@ -162,7 +162,10 @@ def open_run(
     again = None if retrain is None else _returning_rows(retrain, tables, score)
     run = Run.open(path, retrain=again)
     if not np.array_equal(run.entity_rows, scorer.entity_rows):
-        raise WhereofError(f"{path} has other rows than the model; load the parameters of this run")
+        raise WhereofError(
+            f"the parameters in {path} differ from those of `model`; "
+            "pass the model that was trained for this run"
+        )
     run.scorer  # noqa: B018 - another run may register a function of the same name
     return run
 
