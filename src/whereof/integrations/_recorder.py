@@ -319,6 +319,7 @@ class Recorder:
         """The lookups since the last call, in the order of the forward pass."""
         found = sorted(self._seen, key=lambda each: each.number)
         self._seen.clear()
+        self._is_taken = True
         return found
 
     def first_lookup_size(self) -> int:
