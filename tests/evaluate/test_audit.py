@@ -77,6 +77,9 @@ def test_an_audit_prints_itself_in_words(run: whereof.Run) -> None:
     found = run.audit(method="rollback", limit=10)
     assert found.held_out is not None
     assert str(found).startswith(f"The model gets {found.held_out.n_wrong} of ")
+    assert f"20 predictions wrong: the object and the subject of 10 of {found.held_out.n_all}" in (
+        str(found)
+    )
 
 
 def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:

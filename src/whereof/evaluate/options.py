@@ -239,8 +239,8 @@ class AuditOptions(Settings):
     )
     ranking_method: str | None = choice(
         None,
-        "how to estimate the loss of a fact without that fact  [default: rollback, if the run "
-        "has a trace]",
+        "how to estimate the loss that a fact would have without training on it  [default: "
+        "rollback, if the run has a trace]",
         "Audit",
         "rollback unrolled",
     )

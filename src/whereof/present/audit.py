@@ -18,11 +18,11 @@ from whereof.units import show as written
 Link = Callable[[NamedFact | AuditedGroup], str]
 """The address of what a row is about; empty if there is none."""
 _RANKINGS = {
-    "loss-without": "its loss if the model had not trained on it",
-    "self-influence": "how far it lowers its own loss",
-    "loss": "how badly the model learned it",
-    "score": "how low the model scores it",
-    "degree": "how few facts its rarer entity has",
+    "loss-without": "the loss that a fact would have if the model had not trained on it",
+    "self-influence": "how much training on a fact lowers the loss of this fact",
+    "loss": "the loss of a fact, which is large if the model learned the fact badly",
+    "score": "the score of a fact, the lowest first",
+    "degree": "the number of facts of the rarer of a fact's two entities, the smallest first",
 }
 _KINDS = {
     "relation": "Relations",
@@ -43,8 +43,8 @@ def _audit_sentences(audit: Audit) -> Iterator[str]:
         asked = count(held_out.n_predictions, "prediction")
         among = count(held_out.n_all, "fact")
         some = "all" if held_out.n_facts == held_out.n_all else f"{held_out.n_facts:,} of"
-        yield f"The model gets {held_out.n_wrong:,} of {asked} wrong, for {some} {among} of the"
-        yield f"{SPLITS[held_out.split]} set."
+        yield f"The model gets {held_out.n_wrong:,} of {asked} wrong{_predicted(audit)} of {some}"
+        yield f"{among} of the {SPLITS[held_out.split]} set."
     if audit.n_idle:
         verb = "supports" if audit.n_idle == 1 else "support"
         said = f"{count(audit.n_idle, 'fact')} {verb} none of these predictions"
@@ -63,6 +63,16 @@ def _audit_sentences(audit: Audit) -> Iterator[str]:
             change = f"{percent(held_out.mrr)} to {percent(each.mrr)}"
             change = f"the MRR (paper's filter) goes from {change}"
             yield f"Retrained without the {each.label}, {change}."
+
+
+def _predicted(audit: Audit) -> str:
+    """What is predicted of each held-out fact."""
+    held_out, words = audit.held_out, names.Words.of(two_way=audit.suspicious[0].relation is None)
+    if _is_rated(audit):
+        return " (error above the RMSE): the rating"
+    if held_out is not None and held_out.n_predictions > held_out.n_facts:
+        return f": the {words.object} and the {words.subject}"
+    return f": the {words.object}"
 
 
 def audit_tables(
@@ -131,8 +141,12 @@ def _methods_of(audit: Audit) -> str:
     """The methods behind the numbers of an audit."""
     if audit.method is None:
         return "no estimates"
-    said = f"suspicion by {audit.ranking_method}, influence of facts by {audit.method}"
-    return f"{said} and of groups by {audit.group_method}"
+    methods = {
+        "suspicious facts": audit.ranking_method,
+        "influence of single facts": audit.method,
+        "influence of groups": audit.group_method,
+    }
+    return f"methods: {', '.join(f'{method} ({what})' for what, method in methods.items())}"
 
 
 def audit_html(audit: Audit) -> str:
@@ -162,10 +176,11 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
             [fact.probability_without for fact in facts],
         ),
     ]
-    note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first are the most likely "
-    note += "to be wrong."
+    note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first facts are the most "
+    note += "likely to be wrong."
     if any(fact.probability is not None for fact in facts):
-        note += " These probabilities leave out other known answers; explanations include them."
+        note += " A probability here is among answers that no other training fact gives; "
+        note += "`whereof explain` shows the probability among all answers."
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 
@@ -174,19 +189,24 @@ def _is_rated(audit: Audit) -> bool:
 
 
 def _blamed(audit: Audit, link: Link | None) -> Table:
-    facts, influence = audit.blamed, "estimated influence on all"
+    facts = audit.blamed
     columns = [
         *_fact_columns(facts, link),
         (Column("blame", "estimated harm", "number"), [fact.blame for fact in facts]),
         (Column("source", "source"), [fact.source for fact in facts]),
-        (Column("influence", influence, "signed"), [fact.influence for fact in facts]),
+        (Column("influence", "estimated influence", "signed"), [fact.influence for fact in facts]),
     ]
     note = (
-        "Harm: how far the fact lowers the margins of true answers that the model gets wrong, "
-        "added up. A margin is the score of the true answer minus that of its strongest rival."
+        "Harm: how far the fact lowers the margins of the wrong predictions, added up. Influence: "
+        "how far the fact raises the margins of all predictions, added up. A margin is the score "
+        "of the true answer minus the score of its strongest rival."
     )
     if _is_rated(audit):
-        note = "Harm: how far the fact moves predicted ratings away from the true ones, added up."
+        note = (
+            "Harm: how far the fact moves the wrong predictions away from the true ratings, added "
+            "up. Influence: how far the fact moves all predictions towards the true ratings, added "
+            "up."
+        )
     return Table.by_columns(
         "blamed", "Facts most responsible for wrong answers", columns, note=note
     )
@@ -212,13 +232,13 @@ def _group_table(
         (Column("actual", "actual influence", unit), [group.actual for group in groups]),
         (Column("mrr", "MRR without, paper's filter", "percent"), [group.mrr for group in groups]),
     ]
-    what = "the mean error without them minus the one with all facts"
+    what = "the mean error of predicted ratings without the facts minus the mean error with them"
     if unit == "points":
         what = (
-            "the mean probability of the true answers, among new answers, with all facts minus "
-            "the one without them"
+            "the mean probability of the true answers with the facts minus the mean probability "
+            "without them, among new answers"
         )
-    note = f"Influence: {what}; positive helps."
+    note = f"Influence: {what}. If it is positive, the facts help."
     return Table.by_columns(name, title, columns, note=note)
 
 
