@@ -15,8 +15,8 @@ from trained import train, train_ratings
 
 import whereof
 from retrain.by_hand import EGYPT, STAND, check_stand, stands_without
-from whereof.explain.explain import log_odds
 from whereof.retrain.retrainer import CONTROL_DIFFERS
+from whereof.retrain.size import log_odds
 from whereof.retrain.verify import STARTS
 from whereof.run.folder import RunFolder
 from whereof.training.results import Parameters

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _NOT_MEASURED = (
     "the distance to retraining is not measured: other software trained this run; in Python, pass "
-    "your own training function:  Run.open(path, retrain=function).unlearn(...)"
+    "your own training function: Run.open(path, retrain=function).unlearn(...)"
 )
 
 # Numba, and all that is compiled by it, is imported in the functions that compute.

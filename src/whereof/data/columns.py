@@ -203,7 +203,10 @@ def role_of(name: str) -> str:
 
 
 def is_heading(cell: str, role: str = "") -> bool:
-    """Whether a cell looks like the heading of a column of names, or of a role; not one letter."""
+    """Whether a cell looks like the heading of a column of names, or of the column of a role.
+
+    A single letter, such as s, looks like a name.
+    """
     word = _word(cell.strip())
     found = _ROLES.get(word, "") if len(word) > 1 else ""
     return found == role if role else word in ("", "entity", "name") or found in PLACES[3]

@@ -342,7 +342,7 @@ def find_labels(
     if given is None:
         return read_labels(found) if found is not None else None
     if not isinstance(given, str | Path):
-        return as_labels(given)
+        return as_labels(given, noun=noun)
     path, columns = Path(given), None
     if not path.exists():
         before, colon, after = str(given).rpartition(":")
@@ -351,26 +351,26 @@ def find_labels(
     return read_labels(path, columns, noun=noun)
 
 
-def as_labels(given: Any, kind: str = "entity") -> dict[str, str]:
-    """Name -> label, from a dict, a pandas series or a frame of two columns.
+def as_labels(given: Any, kind: str = "entity", *, noun: str = "label") -> dict[str, str]:
+    """Name -> label (or group), from a dict, a pandas series or a frame of two columns.
 
-    A name may be a number; rows without a label are skipped.
+    A name may be a number; rows without a label are skipped. noun: as in `find_labels`.
     """
     pairs: Iterable[tuple[Any, Any]]
     if hasattr(given, "columns"):
-        places, _ = _find_pair([*map(str, column_names(given))], "labels", None, "label")
+        places, _ = _find_pair([*map(str, column_names(given))], f"{noun}s", None, noun)
         pairs = zip(*(cells_of(column_at(given, at)) for at in places), strict=True)
     elif hasattr(given, "items"):
         pairs = given.items()
     else:
-        raise WhereofError(f"labels are {shown(given)}; give a path, a dict or a table")
+        raise WhereofError(f"{noun}s are {shown(given)}; give a path, a dict or a table")
     labels: dict[str, str] = {}
     for name, label in pairs:
         if label is None or label != label:  # missing in a frame
             continue
         if not isinstance(label, str) or not isinstance(name, str | Real):
-            raise WhereofError(f"{kind} label {label!r} for {name!r}; give both as text")
-        check_text("a label", label)
+            raise WhereofError(f"{kind} {noun} {label!r} for {name!r}; give both as text")
+        check_text(f"a {noun}", label)
         number = plain(name)
         whole = isinstance(number, float) and number.is_integer()
         labels[str(int(number) if whole else number)] = label  # 5.0 is 5 in a file
@@ -382,7 +382,7 @@ def read_labels(path: Path, columns: str | None = None, *, noun: str = "label") 
 
     columns: the column of names and the column of labels, by name or position, such as
     `movieId,title`. Without it, a file with more than two columns needs a header that says which
-    column holds the labels: label, title, name or text. With noun group, the column is group.
+    column holds the labels: label, title, name or text; for groups, group.
     """
     labels: dict[str, str] = {}
     places: Sequence[int] = ()

@@ -277,8 +277,11 @@ class Sample:
         return self._firsts[method, most]
 
     def _is_prepared(self, variant: MethodVariant) -> bool:
-        """Whether the run has stored what the method prepares for some of the predictions."""
-        if variant.method.prepares is None:
+        """Whether the run has stored what the method prepares for some of the predictions.
+
+        What a method prepares for the whole run is no part of the time for one explanation.
+        """
+        if variant.method.prepares != "predictions":
             return False
         trained = self.case_of(variant.text).trained
         context = Context(Aim.of_options(trained.score(self.predictions[0])), **variant.explained)

@@ -2,9 +2,9 @@
 
 Estimates of single facts cannot show this, and a rollback of all of them shows it only in part. So
 copies are found by structure: they are between the same two entities, and their relations hold for
-nearly the same pairs of entities, in the same or in the opposite direction. If most facts between
-the two entities say something else, as in dense data, the copies replace each other no more than
-these do.
+nearly the same pairs of entities, in the same or in the opposite direction. They must be at least a
+third of the facts between the two entities. If they are fewer, as in dense data, the other facts
+replace them too.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,8 @@ from whereof.types import OBJECT, SUBJECT, FactIds
 _ALIKE = 0.7
 """Relations are copies if the correlation of what they hold for is at least this. A relation and 60
 percent of its facts, or of their inverses, have 0.77; relations that are independent have 0."""
+_AMONG = 3
+"""At least one in this many facts between the two entities must be a copy."""
 
 
 def find_copies(trained: Trained, fact_ids: FactIds) -> Iterator[FactIds]:
@@ -50,9 +52,10 @@ def find_copies(trained: Trained, fact_ids: FactIds) -> Iterator[FactIds]:
         group = [fact]
         for other in near[between].tolist():
             start, its_relation, _ = facts[other].tolist()
-            alike = correlation(relation, its_relation, flipped=start == object_) >= _ALIKE
-            if other != fact and alike:
+            if other == fact:
+                continue
+            if correlation(relation, its_relation, flipped=start == object_) >= _ALIKE:
                 group.append(other)
-        if len(group) > 1 and 3 * len(group) >= between.sum():
+        if len(group) > 1 and _AMONG * len(group) >= between.sum():
             seen.update(group)
             yield np.array(group, np.int64)

@@ -165,12 +165,12 @@ class Explainer:
     def _hidden(self, fact_ids: FactIds) -> Iterator[str]:
         """What to know of a joint estimate if some of the facts are copies of each other."""
         for group in find_copies(self.trained, fact_ids):
-            both = ", ".join(map(str, fact_ids[np.isin(fact_ids, group)].tolist()))
-            if "," in both:
+            copies = [*map(str, fact_ids[np.isin(fact_ids, group)].tolist())]
+            if len(copies) > 1:
                 yield (
-                    f"facts {both} say nearly the same, so the estimate without them together can "
-                    f"be far too small; `whereof verify` with --facts {both.replace(' ', '')} "
-                    "retrains without them"
+                    f"facts {', '.join(copies)} say nearly the same, so the estimate without them "
+                    "together can be far too small; `whereof verify` with --facts "
+                    f"{','.join(copies)} retrains without them"
                 )
 
     def ranking(self, named: FactIds | None = None) -> method.Ranked:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path as FilePath
-from typing import Any, ClassVar, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from whereof.graph import graph_of
 from whereof.predict.scored import Standing
@@ -336,15 +336,14 @@ class RecordTables(Tabular):
 
     def to_arrow(self, part: str | None = None) -> Any:
         """An Arrow table of one list of the document: a row for each of its records."""
-        hints = get_type_hints(type(self))
-        kinds = {name: get_args(hint)[:1] for name, hint in hints.items()}
-        kinds = {name: kind for name, kind in kinds.items() if kind and is_dataclass(kind[0])}
+        hints = get_type_hints(type(self)).items()
+        items = {name: get_args(hint)[0] for name, hint in hints if get_origin(hint) is tuple}
+        kinds = {name: kind for name, kind in items.items() if is_dataclass(kind)}
         part = part or self.main_part
         if part not in kinds:
             raise unknown("part", part, kinds)
-        (kind,) = kinds[part]
-        rows = [record_row(record, kind) for record in self.to_dict()[part]]
-        return arrow_table(arrow_schema(record_columns(kind)), rows)
+        rows = [record_row(record, kinds[part]) for record in self.to_dict()[part]]
+        return arrow_table(arrow_schema(record_columns(kinds[part])), rows)
 
 
 def record_columns(kind: Any) -> dict[str, Any]:

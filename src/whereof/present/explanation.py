@@ -336,13 +336,13 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
     """Groups of facts that say nearly the same, of which the first is listed."""
     by_id = {fact.fact_id: fact for fact in explanation.facts}
     for group in explanation.groups:
-        ids = ",".join(map(str, group.fact_ids))
+        ids = [*map(str, group.fact_ids)]
         first = by_id[group.fact_ids[0]]
         ends = [names.label_of(first, place) for place in ("subject", "object")]
         yield (
-            f"{len(group.fact_ids)} facts between {' and '.join(ends)} say nearly the same (ids "
-            f"{ids.replace(',', ', ')}). Without one of them the others remain, so estimates of "
-            f"their influence may be too small. `whereof verify` with --facts {ids} retrains "
+            f"{len(ids)} facts between {' and '.join(ends)} say nearly the same (ids "
+            f"{', '.join(ids)}). Without one of them the others remain, so estimates of their "
+            f"influence may be too small. `whereof verify` with --facts {','.join(ids)} retrains "
             "without them together."
         )
 

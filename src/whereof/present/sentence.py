@@ -51,8 +51,8 @@ def plain_sentence(
 
     The facts are the first 1, 3 or 10 together if the explanation has its `stability`, otherwise
     the first one alone. The sentence names another top answer only if such claims come true in
-    this run. mark: whether it says at the end that
-    this is an estimate. scale: the lowest and the highest rating of the data.
+    this run. mark: whether it says at the end that this is an estimate. scale: the lowest and the
+    highest rating of the data.
     """
     prediction, removals = explanation.prediction, _removals(explanation)
     if not removals:

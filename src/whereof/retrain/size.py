@@ -26,10 +26,9 @@ _STRONG = 0.5
 _LEAST_RATIO = 0.75
 """The smallest ratio for which a larger estimate always means a larger corrected fall."""
 _BEYOND = 2.0
-"""Falls that are more times as large as those of strong facts get no larger ratio."""
-
-
-_NO_CURVE = np.ones(2)
+"""The ratio stops growing at falls that are this many times as large as those of strong facts."""
+NO_CURVE = np.ones(2)
+"""The curve that leaves estimates as they are."""
 
 
 def draw_sample(trained: Trained) -> list[ScoredPrediction]:
@@ -41,7 +40,7 @@ def draw_sample(trained: Trained) -> list[ScoredPrediction]:
 
 
 def correct_falls(falls: Numbers, curve: Numbers) -> Numbers:
-    """Estimated falls in the size that retraining shows.
+    """Estimated falls, corrected to the size that retraining shows.
 
     curve: (2,) see `measure_curve`. The ratio is 1 for no fall, and grows in proportion to it.
     """
@@ -71,14 +70,16 @@ def measure_curve(
                 noun = "retrainings, for the size of estimates"
                 events.emit(Advanced(n_done, len(jobs), noun))
     except Diverged:
-        return _NO_CURVE
+        return NO_CURVE
     falls = found[0] - found[1:]
     if trained.config.rated:
         falls /= trained.scorer.scale
     estimates = changes[:, facts].T
     strong = estimates >= _STRONG * changes.max(axis=1)
     ratio, at = np.median(falls[strong] / estimates[strong]), np.median(estimates[strong])
-    return np.array([max(ratio, _LEAST_RATIO), at]) if ratio > 0 < at else _NO_CURVE
+    if not (ratio > 0 and at > 0):
+        return NO_CURVE
+    return np.array([max(ratio, _LEAST_RATIO), at])
 
 
 def _engine_of(trained: Trained) -> Engine:
@@ -93,5 +94,10 @@ def log_odds_of(standings: Standings, rated: bool) -> Numbers:
     """The log-odds of the predictions, or their ratings."""
     if rated:
         return np.asarray(standings["score"], np.float64)
-    p = np.clip(standings["probability"], 1e-12, 1 - 1e-12)
+    return log_odds(standings["probability"])
+
+
+def log_odds(probability: float | Numbers) -> Numbers:
+    """log p / (1 - p), finite even if a probability is rounded to 0 or 1."""
+    p = np.clip(probability, 1e-12, 1 - 1e-12)
     return np.asarray(np.log(p) - np.log1p(-p))

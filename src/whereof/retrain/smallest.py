@@ -429,14 +429,15 @@ class Search:
         )
         whole = [order[each] for each in (of_given & of_answer, of_given, of_answer)]
         copies = islice(find_copies(trained, whole[1]), _COPIES)
-        found = dict.fromkeys(frozenset(each.tolist()) for each in (*copies, *whole))
+        pool = frozenset(order.tolist())  # copies may be facts that must not be removed
+        found = dict.fromkeys(pool.intersection(each.tolist()) for each in (*copies, *whole))
         most = trained.dataset.n_facts - 1
         return sorted((each for each in found if 1 < len(each) <= most), key=len)
 
     def _prefixes(self, rival: int, reached: int) -> Iterator[FactSet]:
         """Growing sets of the facts that lower one margin most, each a quarter larger.
 
-        They go on to facts that alone lower it not at all: together with others these may.
+        They go on to facts that do not lower it alone: together with others, these may do so.
         """
         effects = self.margins.effects()[:, rival]
         order = self.margins.fact_ids[np.argsort(-effects, kind="stable")]

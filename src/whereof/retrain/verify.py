@@ -29,6 +29,7 @@ from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
 from whereof.retrain.retrainer import CONTROL_DIFFERS, Case
+from whereof.retrain.size import log_odds
 from whereof.run.reliability import NOISE, sizes_agree
 from whereof.types import FactIds
 
@@ -296,8 +297,8 @@ def estimate_from_control(estimated: Standing, stored: Standing, control: Standi
     """
     probability, score = estimated.probability, estimated.score
     if probability is not None:
-        change = _log_odds(probability) - _log_odds(stored.value)
-        probability = 1 / (1 + math.exp(-_log_odds(control.value) - change))
+        change = log_odds(probability) - log_odds(stored.value)
+        probability = 1 / (1 + math.exp(-log_odds(control.value) - change))
     if score is not None:
         score += (control.score or 0.0) - (stored.score or 0.0)
     moved = replace(estimated, probability=probability, score=score)
@@ -428,9 +429,3 @@ def find_top_answers(
     ]
     # A known answer has the rank of the new answer below it.
     return tuple(sorted(found, key=lambda each: (each.rank_actual, -each.actual)))
-
-
-def _log_odds(probability: float) -> float:
-    """log p / (1 - p), finite even if the probability is rounded to 0 or 1."""
-    p = np.clip(probability, 1e-12, 1 - 1e-12)
-    return float(np.log(p) - np.log1p(-p))

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from whereof.errors import WhereofError
-from whereof.models import MODELS
+from whereof.models import MODELS, find_model
 from whereof.settings import Settings, choice, number, seconds_of, to_float
 
 NEGATIVES_UNSET = 200
@@ -181,10 +181,11 @@ class TrainConfig(Settings):
     def steady(self) -> bool:
         """Whether a single fact changes training little, and smoothly.
 
-        Its first steps are not always large, and gradients do not jump as those of an L1 distance.
+        The first steps are small if the gradient is small, and no gradient jumps, as that of an L1
+        distance does.
         """
         small = self.optimizer == "sgd" or (self.optimizer == "adagrad" and bool(self.accumulator))
-        return small and MODELS[self.model].match != "l1"
+        return small and find_model(self.model).match != "l1"
 
     @property
     def max_norm(self) -> float | None:

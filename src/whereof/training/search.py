@@ -73,7 +73,7 @@ def settle_steps(
         names = searchable(problem.config, given)
         part = search_part(dataset, problem) if names and len(dataset.valid) else dataset
         if reason := _reason_to_skip(problem.config, names, part):
-            events.emit(Note(f"no search for settings: {reason}; defaults used"))
+            events.emit(Note(f"no search for settings: {reason}"))
             return problem, None
         small, scale = _problem_of_part(part, problem), 1.0
         if adagrad:

@@ -11,7 +11,13 @@ from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, 
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.retrainer import CONTROL_DIFFERS
-from whereof.retrain.size import N_PREDICTIONS, correct_falls, draw_sample, measure_curve
+from whereof.retrain.size import (
+    N_PREDICTIONS,
+    NO_CURVE,
+    correct_falls,
+    draw_sample,
+    measure_curve,
+)
 from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, share_of_epochs, sweep
 from whereof.run.files import Arrays, like
 from whereof.training.config import TrainConfig
@@ -249,7 +255,7 @@ def _sweep_with_curve(
     """As `sweep`, with the curve that corrects sizes; a sweep of some epochs has none."""
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
-            return *swept, np.ones(2)
+            return *swept, NO_CURVE
     sample = draw_sample(trained) if _measures_curve(trained, context) else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
     every, n_after = [*columns, *more], _n_retrainings(len(sample))
