@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explain.helpers import random_run
+from explain.helpers import random_run, sized_as_strong
 from trained import FAST, train, train_ratings
 
 import whereof
 from whereof.data.dataset import Sources
 from whereof.errors import WhereofError
-from whereof.explain.explain import find_scored
-from whereof.explain.method import Aim, Context, get_method, prepare
-from whereof.explain.options import ExplainOptions
+from whereof.explain.method import Aim
 
 STEADY = {"epochs": 8, "inverse": True, "optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1}
 LIMIT = 6
@@ -43,14 +41,12 @@ def goals(run: whereof.Run) -> list[tuple[tuple[Any, ...], str, str, bool]]:
 
 
 def influences(run: whereof.Run, method: str, goal: Any) -> np.ndarray[Any, Any]:
-    """(n_facts,) on a margin. Those of unrolled have the size of strong facts in an audit."""
+    """(n_facts,) on a margin, as an audit adds them up."""
     names, asks, rival, _ = goal
     if method == "unrolled":
-        scored = find_scored(run._trained, names, ExplainOptions(asks=asks))
-        context = Context(Aim("log_ratio", run.dataset.entities.names.index(rival)))
-        found = prepare(get_method(method), run._trained, [scored.prediction], context)
-        prepared = found[scored.prediction]
-        return prepared["curve"][0] * prepared["changes"][1].astype(np.float64)
+        return sized_as_strong(
+            run, names, Aim("log_ratio", run.dataset.entities.names.index(rival)), asks
+        )
     why = run.explain(*names, asks=asks, instead_of=rival, method=method, top=None)
     found = np.zeros(run.dataset.n_facts)
     for fact in why.facts:

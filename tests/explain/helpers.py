@@ -9,7 +9,7 @@ import whereof
 from explain.oracle import Array, Ask, Oracle, quantity, rank_of
 from whereof.explain.explain import find_scored
 from whereof.explain.explanation import Explanation
-from whereof.explain.method import Aim, Sets
+from whereof.explain.method import Aim, Context, Sets, get_method, prepare
 from whereof.explain.methods.rollback import Rollback
 from whereof.explain.options import ExplainOptions
 from whereof.models import MODELS
@@ -172,3 +172,13 @@ def _check_top_answers(
     assert (reached >= contenders.max(axis=1) - 10 * tolerance).all()
     changes = [fact.top_answer_without != found.prediction.top_answer for fact in found.facts]
     assert [fact.top_answer_changes for fact in found.facts] == changes
+
+
+def sized_as_strong(
+    run: whereof.Run, names: Sequence[str], aim: Aim, asks: str = "object"
+) -> Array:
+    """(n_facts,) influence by unrolled, with the size of strong facts, as sums over goals have."""
+    scored = find_scored(run._trained, tuple(names), ExplainOptions(asks=asks))
+    found = prepare(get_method("unrolled"), run._trained, [scored.prediction], Context(aim))
+    changes, curve = (found[scored.prediction][name] for name in ("changes", "curve"))
+    return run._trained.scorer.scale * curve[0] * changes[-1].astype(np.float64)

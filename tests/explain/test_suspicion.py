@@ -11,10 +11,11 @@ from listening import Recorded
 from trained import train, train_ratings
 
 import whereof
-from explain.helpers import random_run
+from explain.helpers import random_run, sized_as_strong
 from explain.oracle import Ask, Oracle
 from whereof.events import Events, SweepsPlanned
 from whereof.explain import suspicion
+from whereof.explain.method import Aim
 from whereof.explain.suspicion import RANKINGS, find_own_losses, group_apart
 from whereof.models import MODELS
 
@@ -33,9 +34,8 @@ def swept(run: whereof.Run, fact: int, asks: str) -> tuple[float, float]:
     shares = {rival: np.exp(scores[rival] - scores[own]) for rival in new}
     odds, fall = -np.log(sum(shares.values())), 0.0
     for rival, share in shares.items():
-        why = run.explain(*names, asks=asks, instead_of=rival, without=[fact], method="unrolled")
-        assert why.without is not None
-        fall += share * np.exp(odds) * why.without.influence
+        aim = Aim("log_ratio", run.dataset.entities.names.index(rival))
+        fall += share * np.exp(odds) * sized_as_strong(run, names, aim, asks)[fact]
     return np.logaddexp(0, -odds), np.logaddexp(0, fall - odds)
 
 
@@ -152,7 +152,11 @@ def test_ratings_have_squared_errors(tmp_path_factory: pytest.TempPathFactory) -
             names = run.dataset.fact_names(run.dataset.train[fact])
             found = run.explain(*names, without=[fact], method=method)
             assert found.without is not None
-            errors = [it.score - ratings.train[fact] for it in (found.prediction, found.without)]
+            scores = [found.prediction.score, found.without.score]
+            if method == "unrolled":
+                aim = Aim("probability")
+                scores[1] = scores[0] - sized_as_strong(run, names, aim)[fact]
+            errors = [score - ratings.train[fact] for score in scores]
             np.testing.assert_allclose(
                 (own.loss[fact], own.without[fact]), np.square(errors), rtol=1e-4
             )
