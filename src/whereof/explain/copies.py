@@ -9,9 +9,11 @@ replace them too.
 
 from collections.abc import Iterator
 from functools import cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from whereof.data.indexes import Adjacency
 from whereof.predict.scored import Trained
 from whereof.types import OBJECT, SUBJECT, FactIds
 
@@ -20,12 +22,16 @@ _ALIKE = 0.7
 percent of its facts, or of their inverses, have 0.77; relations that are independent have 0."""
 _AMONG = 3
 """At least one in this many facts between the two entities must be a copy."""
+_CORRELATIONS: WeakKeyDictionary[Adjacency, dict[tuple[int, int, bool], float]]
+_CORRELATIONS = WeakKeyDictionary()
+"""Of two relations of a graph, for all explanations: they take as long as ranking its facts."""
 
 
 def find_copies(trained: Trained, fact_ids: FactIds) -> Iterator[FactIds]:
     """Groups of facts that say nearly the same, each with one of these facts first."""
     facts, adjacency = trained.dataset.train, trained.adjacency
     n_pairs, seen = float(trained.dataset.n_entities) ** 2, set[int]()
+    correlations = _CORRELATIONS.setdefault(adjacency, {})
 
     @cache
     def pairs(relation: int, subject: int, object_: int) -> FactIds:
@@ -33,8 +39,7 @@ def find_copies(trained: Trained, fact_ids: FactIds) -> Iterator[FactIds]:
         ends = facts[adjacency.facts_of_relation(relation)][:, [subject, object_]].astype(np.int64)
         return np.unique(ends[:, 0] * trained.dataset.n_entities + ends[:, 1])
 
-    @cache
-    def correlation(one: int, other: int, *, flipped: bool) -> float:
+    def correlation(one: int, other: int, flipped: bool) -> float:
         """Of what two relations hold for; flipped: of one relation and the inverse of the other."""
         first = pairs(one, SUBJECT, OBJECT)
         second = pairs(other, OBJECT, SUBJECT) if flipped else pairs(other, SUBJECT, OBJECT)
@@ -54,7 +59,10 @@ def find_copies(trained: Trained, fact_ids: FactIds) -> Iterator[FactIds]:
             start, its_relation, _ = facts[other].tolist()
             if other == fact:
                 continue
-            if correlation(relation, its_relation, flipped=start == object_) >= _ALIKE:
+            key = relation, its_relation, start == object_
+            if key not in correlations:
+                correlations[key] = correlation(*key)
+            if correlations[key] >= _ALIKE:
                 group.append(other)
         if len(group) > 1 and _AMONG * len(group) >= between.sum():
             seen.update(group)
