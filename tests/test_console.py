@@ -136,6 +136,8 @@ def shortening(command: str, *words: str) -> list[str]:
     for option, value in pairwise(words):
         if option in ("--protocols", "--suite", "--predictions", "--budget"):
             found += [word for name in value.split(",") for word in _FEW_OF.get(name, "").split()]
+        if option == "--negatives":
+            found += [option, "6"]  # there are seven films
     return found
 
 
