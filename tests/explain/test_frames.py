@@ -96,6 +96,8 @@ def test_an_evaluation_is_a_table_for_each_part(run: whereof.Run) -> None:
 def test_an_audit_is_a_table_for_each_list(run: whereof.Run) -> None:
     found = run.audit(limit=5, top=3, verify=True, threads=1)
     document = found.to_dict()
+    filled = {part for part, rows in document.items() if isinstance(rows, list) and rows}
+    assert {"suspicious", "blamed", "verified"} <= filled
     for part in ("suspicious", "blamed", "groups", "idle", "verified", "conflicting"):
         rows = found.to_arrow(part).to_pylist()
         plain = [{k: v for k, v in each.items() if k != "labels"} for each in document[part]]

@@ -261,6 +261,7 @@ def test_estimates_of_a_run_that_unlearned_facts_start_from_its_control(
     assert found.confirmed.ratio == pytest.approx(ratio)
     impact = run.impact(*found.removed, predictions="top", verify=True, threads=1)
     assert impact.notes[-2] == CONTROL_DIFFERS
+    assert impact.predictions
     for each in impact.predictions:
         names = (each.subject, each.relation, each.object)
         verdict = run.verify(*names, facts=list(found.removed), method="rollback", threads=1)
