@@ -367,7 +367,7 @@ def test_a_saved_run_opens_with_its_model(tmp_path: Path) -> None:
     registry.load.cache_clear()
     registry.names.cache_clear()
     with pytest.raises(whereof.WhereofError, match="of your own, score"):
-        whereof.Run.open(tmp_path / "run")
+        whereof.Run.open(tmp_path / "run").predict("user 3")
     opened = open_run(tmp_path / "run", tracker.model, score, **tables)
     assert opened.explain("user 3", "item 2").facts == run.explain("user 3", "item 2").facts
     with pytest.raises(whereof.WhereofError, match="differ from those of `model`"):
