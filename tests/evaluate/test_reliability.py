@@ -215,6 +215,6 @@ def test_words() -> None:
     assert said == (
         "In 50 checks by retraining, the change that rollback estimated had the right size in 41 "
         "(within a factor of 1.5); the median estimated change is as large as the median actual "
-        "one. No change of the answer was announced."
+        "one."
     )
-    assert "in 3 (within a factor of 1.5). No" in str(Claims("rollback", 50, None, 3, 0, 0))
+    assert str(Claims("rollback", 50, None, 3)).endswith("in 3 (within a factor of 1.5).")

@@ -1,5 +1,6 @@
 """The size of estimates, measured once per run by retraining."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 import whereof
 from whereof.events import Events
-from whereof.retrain.size import correct_falls, draw_sample, measure_curve
+from whereof.retrain.size import correct_falls, draw_sample, measure_sizes, probability_of
+from whereof.run.reliability import Claims, Reliability
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +41,32 @@ def probabilities(retrained: whereof.Retrained) -> list[float]:
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.2])
 def test_strong_estimates_that_are_too_large_or_small(run: whereof.Run, factor: float) -> None:
     sample, falls = draw_sample(run._trained), true_falls(run)
-    ratio, at = curve = measure_curve(run._trained, sample, factor * falls, Events())
+    curve, checks = measure_sizes(run._trained, sample, factor * falls, Events())
+    ratio, at = curve
     assert ratio == pytest.approx(1 / factor, rel=1e-6)
     assert correct_falls(at, curve) == pytest.approx(ratio * at)
     strong = falls >= 0.5 * falls.max(axis=1, keepdims=True)
     assert factor * falls[strong].min() <= at <= factor * falls[strong].max()
+    before, _, after = np.log(checks / (1 - checks)).T
+    assert before - after == pytest.approx(falls.max(axis=1))
 
 
 def test_a_ratio_without_the_right_sign_is_not_used(run: whereof.Run) -> None:
     sample = draw_sample(run._trained)
-    assert measure_curve(run._trained, sample, -true_falls(run), Events())[0] == 1
+    found = measure_sizes(run._trained, sample, -true_falls(run), Events())
+    assert found.curve[0] == 1
+    before, said, after = found.checks.T
+    assert (said < before).all()
+    assert (after > before).all()
+
+
+def test_a_check_does_not_use_its_own_prediction(run: whereof.Run) -> None:
+    """The first estimate is half of the truth, and the others, which correct it, are right."""
+    sample, falls = draw_sample(run._trained), true_falls(run)
+    falls[0] /= 2
+    before, said, _ = measure_sizes(run._trained, sample, falls, Events()).checks[0]
+    odds = np.log(before / (1 - before))
+    assert said == pytest.approx(float(probability_of(odds - falls[0].max())), rel=1e-3)
 
 
 @given(st.floats(0.75, 10), st.floats(1e-3, 10), st.lists(st.floats(-20, 20), min_size=2))
@@ -75,7 +93,30 @@ def test_the_sample_is_of_held_out_facts_if_there_are_any(run: whereof.Run, tmp_
 
 def test_the_curve_is_measured_once(run: whereof.Run) -> None:
     run.explain("uk", "embassy", "usa", method="unrolled")
-    (stored,) = (run.path / "prepared").glob("unrolled-curve-*.npz")
+    (stored,) = (run.path / "prepared").glob("unrolled-sizes-*.npz")
     written = stored.stat().st_mtime_ns
     run.explain("uk", "embassy", "china", method="unrolled")
     assert stored.stat().st_mtime_ns == written
+
+
+def test_the_first_sweep_says_how_right_its_sizes_are(run: whereof.Run, tmp_path: Path) -> None:
+    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run"))
+    copy.file("reliability.json").unlink(missing_ok=True)
+    shutil.rmtree(copy.file("prepared"), ignore_errors=True)
+    found = copy.explain("uk", "embassy", "usa", method="unrolled")
+    assert found.reliability is not None
+    (claims,) = found.reliability.claims
+    (stored,) = (copy.path / "prepared").glob("unrolled-sizes-*.npz")
+    before, said, after = np.load(stored)["checks"].T
+    assert claims == Claims.compare("unrolled", before, said, after)
+    assert claims.n_predictions == len(before) >= 5
+    assert copy.reliability == whereof.Run.open(copy.path).reliability == found.reliability
+    (unrolled,) = (each for each in found.costs if each.method == "unrolled")
+    assert unrolled.trust == ("close" if claims.is_close else "rough")
+
+
+def test_an_evaluation_knows_more_than_the_first_sweep(run: whereof.Run, tmp_path: Path) -> None:
+    copy = whereof.Run.open(shutil.copytree(run.path, tmp_path / "run"))
+    larger = Reliability(claims=(Claims("unrolled", 50, 1.0, 50, 9, 9),))
+    larger.write(copy.path)
+    assert copy.explain("uk", "embassy", "usa", method="unrolled").reliability == larger

@@ -156,7 +156,7 @@ def test_a_sweep_is_kept_until_its_size_is_measured(
         raise Interrupted("while it retrains")
 
     with monkeypatch.context() as patch:
-        patch.setattr("whereof.retrain.methods.unrolled.measure_curve", stop)
+        patch.setattr("whereof.retrain.methods.unrolled.measure_sizes", stop)
         with pytest.raises(Interrupted, match="while it retrains"):
             prepare(method, copy._trained, [asked], context)
     events = Stopping(None)

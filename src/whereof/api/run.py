@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from whereof.retrain.unlearn import Unlearned
     from whereof.retrain.update import Updated
     from whereof.retrain.verify import Verdict
+    from whereof.run.reliability import Reliability
 
 # Numba, and everything that it compiles, is imported in the functions that compute.
 
@@ -472,7 +473,21 @@ class Run(ArrayRun):
         if not isinstance(explanation, Explanation):
             kind = type(explanation).__name__
             raise WhereofError(f"explanation is a {kind}; give one that Run.explain returned")
-        return advise(explanation, self._trained, self.reliability, self.retraining_seconds)
+        known = self._reliability_with(explanation.method)
+        return advise(explanation, self._trained, known, self.retraining_seconds)
+
+    def _reliability_with(self, method: str) -> "Reliability":
+        """How reliable estimates are, with what a method measured when it prepared; stored."""
+        from whereof.explain.method import get_method
+
+        known = self.reliability
+        if known.of(method) or (measured := get_method(method).claims(self._trained)) is None:
+            return known
+        known = known.updated(None, [measured])
+        if self.path is not None:
+            with suppress(OSError, WhereofError):  # it may be read-only
+                known.write(self.path)
+        return known
 
     def is_ready(self, *names: str | None, **options: Unpack[keywords.ExplainKeywords]) -> bool:
         """Whether `explain` with these arguments takes milliseconds.

@@ -1,6 +1,7 @@
 """Measure by retraining how reliable the estimates of a run are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from whereof.explain.method import Ranked
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
 from whereof.retrain.size import log_odds_of
-from whereof.run.reliability import Claims, Linearity, Reliability, sizes_agree
+from whereof.run.reliability import Claims, Linearity, Reliability
 from whereof.types import FactIds
 
 LEAST, MOST = 5, 50
@@ -106,14 +107,9 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
         return None
     before, said, after = (np.concatenate(each) for each in zip(*parts, strict=True))
     outputs = samples[0].outputs
-    falls, reals = (outputs(before) - outputs(each) for each in (said, after))
-    fall, real = float(np.median(falls)), float(np.median(reals))
     announced = (said["top"] >= 0) & (said["top"] != before["top"])  # below 0: not known
-    return Claims(
-        method=method,
-        n_predictions=len(before),
-        size_ratio=fall / real if real > 0 else None,
-        n_right_size=int(sizes_agree(falls, reals, outputs(before)).sum()),
+    return replace(
+        Claims.compare(method, *map(outputs, (before, said, after))),
         n_announced=int(announced.sum()),
         n_true=int((announced & (after["top"] == said["top"])).sum()),
     )

@@ -16,6 +16,7 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction, Standings, Trained
 from whereof.registry import METHODS, add, load, names
 from whereof.run.files import Arrays
+from whereof.run.reliability import Claims
 from whereof.types import FactIds, Numbers
 
 NEEDS = {
@@ -299,6 +300,10 @@ class Method:
     ) -> bool:
         """Whether arrays of the run's folder, which may be crafted, fit what `prepare` returns."""
         return True
+
+    def claims(self, trained: Trained) -> Claims | None:
+        """How right its claims are, if `prepare` has measured it by retraining."""
+        return None
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
         """(n_facts,) influence of each fact on the quantity that `context.aim` names."""

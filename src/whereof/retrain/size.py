@@ -1,15 +1,18 @@
-"""How much the estimates of a sweep are too small, measured by retraining, once per run.
+"""The size of the estimates of a sweep, measured by retraining, once per run.
 
 The log-odds of a prediction, as a function of the weight of one fact, is not quite a line: without
 the fact it falls further than its slope at full weight says. The larger the fall, the more it
 bends: small falls are as estimated, and strong facts of a run have about the same ratio of true to
-estimated fall. So a few retrainings of strong facts correct the size of all estimates.
+estimated fall. So a few retrainings of strong facts correct the size of all estimates. The same
+retrainings check the corrected estimates.
 """
 
 from collections.abc import Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof.errors import Diverged
 from whereof.events import Advanced, Events
@@ -18,7 +21,7 @@ from whereof.predict.predictions import Predictions
 from whereof.predict.scored import ScoredPrediction, Standings, Trained
 from whereof.retrain.engine import Engine, Job, LocalEngine, Recipe
 from whereof.training.problem import Problem
-from whereof.types import Numbers
+from whereof.types import FactIds, Numbers
 
 N_PREDICTIONS = 8
 _STRONG = 0.5
@@ -29,6 +32,18 @@ _BEYOND = 2.0
 """The ratio stops growing at falls that are this many times as large as those of strong facts."""
 NO_CURVE = np.ones(2)
 """The curve that leaves estimates as they are."""
+
+
+class Sizes(NamedTuple):
+    """What retraining shows of the sizes of estimates."""
+
+    curve: Numbers
+    """(2,) the ratio of true to estimated fall of strong facts, and their estimated fall; medians.
+    """
+    checks: Numbers
+    """(n_checks, 3) the probability or rating of a prediction with all facts, its estimate without
+    the strongest fact, and its true value without it. The estimate is corrected by the curve of
+    the other predictions."""
 
 
 def draw_sample(trained: Trained) -> list[ScoredPrediction]:
@@ -42,21 +57,46 @@ def draw_sample(trained: Trained) -> list[ScoredPrediction]:
 def correct_falls(falls: Numbers, curve: Numbers) -> Numbers:
     """Estimated falls, corrected to the size that retraining shows.
 
-    curve: (2,) see `measure_curve`. The ratio is 1 for no fall, and grows in proportion to it.
+    curve: (2,) see `Sizes`. The ratio is 1 for no fall, and grows in proportion to it.
     """
     ratio, at = curve
     return np.asarray(falls * (1 + (ratio - 1) * np.clip(falls / at, 0, _BEYOND)))
 
 
-def measure_curve(
+def measure_sizes(
     trained: Trained, sample: Sequence[ScoredPrediction], changes: Numbers, events: Events
-) -> Numbers:
-    """(2,) the ratio of true to estimated fall of strong facts, and their estimated fall; medians.
+) -> Sizes:
+    """Retrain without the strongest fact of each prediction, and compare.
 
     changes: (n_predictions, n_facts) estimated falls of the log-odds, or of ratings.
     """
+    rated, scale = trained.config.rated, trained.scorer.scale
+    numbers, firsts = np.arange(len(sample)), changes.argmax(axis=1)
+    facts, jobs_of = np.unique(firsts, return_inverse=True)
+    found = _retrain_without(trained, sample, facts, events)
+    if found is None:
+        return Sizes(NO_CURVE, np.zeros((0, 3)))
+    falls, estimates = (found[0] - found[1:]) / (scale if rated else 1.0), changes[:, facts].T
+    strong = estimates >= _STRONG * changes.max(axis=1)  # (n_facts, n_predictions)
+    checks = []
+    for number in numbers[changes.max(axis=1) > 0]:
+        curve = _fit_curve(falls, estimates, strong & (numbers != number))
+        fall = correct_falls(changes[number, firsts[number]], curve) * (scale if rated else 1.0)
+        before, after = found[[0, 1 + jobs_of[number]], number]
+        checks.append((before, before - fall, after))
+    values = np.reshape(checks, (-1, 3))
+    return Sizes(_fit_curve(falls, estimates, strong), values if rated else probability_of(values))
+
+
+def _retrain_without(
+    trained: Trained, sample: Sequence[ScoredPrediction], facts: FactIds, events: Events
+) -> Numbers | None:
+    """(1 + n_facts, n_predictions) log-odds or ratings with all facts, and without each fact.
+
+    None if a retraining diverges.
+    """
     assert trained.n_trained is not None
-    every, facts = np.arange(len(sample)), np.unique(changes.argmax(axis=1))
+    every = np.arange(len(sample))
     predictions = Predictions.of(trained, [each.prediction for each in sample])
     recipe = Recipe(Problem.of(trained.dataset, trained.config), trained.n_trained)
     jobs = [Job.control(len(sample)), *(Job.of([fact], every) for fact in facts)]
@@ -70,12 +110,14 @@ def measure_curve(
                 noun = "retrainings, for the size of estimates"
                 events.emit(Advanced(n_done, len(jobs), noun))
     except Diverged:
+        return None
+    return found
+
+
+def _fit_curve(falls: Numbers, estimates: Numbers, strong: NDArray[np.bool_]) -> Numbers:
+    """(2,) the curve of strong facts, see `Sizes`; no curve if there is none to fit."""
+    if not strong.any():
         return NO_CURVE
-    falls = found[0] - found[1:]
-    if trained.config.rated:
-        falls /= trained.scorer.scale
-    estimates = changes[:, facts].T
-    strong = estimates >= _STRONG * changes.max(axis=1)
     ratio, at = np.median(falls[strong] / estimates[strong]), np.median(estimates[strong])
     if not (ratio > 0 and at > 0):
         return NO_CURVE
@@ -101,3 +143,8 @@ def log_odds(probability: float | Numbers) -> Numbers:
     """log p / (1 - p), finite even if a probability is rounded to 0 or 1."""
     p = np.clip(probability, 1e-12, 1 - 1e-12)
     return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def probability_of(log_odds: float | Numbers) -> Numbers:
+    """The probability with these log-odds."""
+    return np.asarray(1 / (1 + np.exp(-np.asarray(log_odds))))

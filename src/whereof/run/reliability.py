@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whereof.errors import WhereofError
 from whereof.run.files import check_seal, read_json, write_sealed
+from whereof.types import Numbers
 from whereof.units import count
 
 NAME = "reliability.json"
@@ -80,10 +81,26 @@ class Claims:
     """Median estimated fall over median actual fall; None if the median does not fall."""
     n_right_size: int
     """Number of facts whose estimated fall has about the size of the actual one."""
-    n_announced: int
+    n_announced: int = 0
     """Number of announced changes of the top answer."""
-    n_true: int
+    n_true: int = 0
     """Of these, the number that came true, with the announced answer."""
+
+    @classmethod
+    def compare(cls, method: str, before: Numbers, said: Numbers, done: Numbers) -> "Claims":
+        """The claims about sizes.
+
+        before: value of each prediction with all facts. said, done: value without the first fact,
+        as estimated and after retraining.
+        """
+        falls, reals = before - said, before - done
+        fall, real = float(np.median(falls)), float(np.median(reals))
+        return cls(
+            method=method,
+            n_predictions=len(before),
+            size_ratio=fall / real if real > 0 else None,
+            n_right_size=int(sizes_agree(falls, reals, before).sum()),
+        )
 
     @property
     def believable(self) -> bool:
@@ -102,13 +119,13 @@ class Claims:
             ratio = f"{self.size_ratio:.2g}"
             times = "" if ratio == "1" else f"{ratio} times "
             median = f"; the median estimated change is {times}as large as the median actual one"
-        changes = f"{self.n_true} of {self.n_announced} announced changes of the answer came true."
+        changes = f" {self.n_true} of {self.n_announced} announced changes of the answer came true."
         if not self.n_announced:
-            changes = "No change of the answer was announced."
+            changes = ""
         checks = count(self.n_predictions, "check")
         return (
             f"In {checks} by retraining, the change that {self.method} estimated had the right "
-            f"size in {self.n_right_size} (within a factor of {_CLOSE[1]:g}){median}. {changes}"
+            f"size in {self.n_right_size} (within a factor of {_CLOSE[1]:g}){median}.{changes}"
         )
 
 

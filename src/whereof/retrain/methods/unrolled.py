@@ -16,15 +16,17 @@ from whereof.retrain.size import (
     NO_CURVE,
     correct_falls,
     draw_sample,
-    measure_curve,
+    measure_sizes,
 )
 from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, share_of_epochs, sweep
 from whereof.run.files import Arrays, like
+from whereof.run.reliability import Claims
 from whereof.training.config import TrainConfig
 from whereof.types import FactIds, Numbers
 from whereof.units import count
 
 _PROBABILITY = Aim("probability")
+_LEAST_CHECKS = 5
 
 
 class Unrolled(Method):
@@ -50,7 +52,7 @@ class Unrolled(Method):
         return n_trainings(n_predictions)
 
     def cost(self, trained: Trained, n_facts: int, context: Context) -> float:
-        n_drawn = N_PREDICTIONS if _measures_curve(trained, context) else 0
+        n_drawn = N_PREDICTIONS if _measures_sizes(trained, context) else 0
         n_columns = 1 + (not _is_standing(trained.config, context.aim)) + context.rivals + n_drawn
         swept = n_trainings(n_columns) * share_of_epochs(trained, context.sweep_epochs)
         return swept + _n_retrainings(n_drawn)
@@ -83,7 +85,7 @@ class Unrolled(Method):
             for each, others in zip(scored, rivals, strict=True)
             for aim in (*aims, *(Aim("log_ratio", other) for other in others))
         ]
-        found, differs, curve = _sweep_with_curve(trained, columns, events, context)
+        found, differs, curve = _sweep_with_sizes(trained, columns, events, context)
         changes = found.astype(np.float32).reshape(len(scored), -1, found.shape[-1])
         return {
             "changes": changes,
@@ -91,6 +93,12 @@ class Unrolled(Method):
             "differs": np.full(len(scored), differs),
             "curve": np.tile(curve, (len(scored), 1)),
         }
+
+    def claims(self, trained: Trained) -> Claims | None:
+        found = trained.store.find(_key(trained, Context(_PROBABILITY)), _are_sizes)
+        if found is None or len(found["checks"]) < _LEAST_CHECKS:
+            return None
+        return Claims.compare(self.name, *found["checks"].T)
 
     def depends_on(self, trained: Trained, context: Context) -> tuple[object, ...]:
         how = super().depends_on(trained, context)
@@ -121,7 +129,7 @@ class Unrolled(Method):
             slopes = ((goal.scored, quantity_slopes(goal.scored, goal.aim)) for goal in group)
             weighed = zip(slopes, group, strict=True)
             columns.append([(each, scale * goal.weight * it) for (each, it), goal in weighed])
-        sums, _, curve = _sweep_with_curve(trained, columns, events, Context(groups[0][0].aim))
+        sums, _, curve = _sweep_with_sizes(trained, columns, events, Context(groups[0][0].aim))
         return Totals(curve[0] * sums)
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:
@@ -249,44 +257,49 @@ def _falls(context: Context, column: int, sets: Sets) -> Numbers:
     return correct_falls(sums.astype(np.float64), context.prepared["curve"])
 
 
-def _sweep_with_curve(
+def _sweep_with_sizes(
     trained: Trained, columns: Columns, events: Events, context: Context
 ) -> tuple[Numbers, bool, Numbers]:
     """As `sweep`, with the curve that corrects sizes; a sweep of some epochs has none."""
     if context.sweep_epochs is not None:
         with sweep(trained, columns, events, context) as swept:
             return *swept, NO_CURVE
-    sample = draw_sample(trained) if _measures_curve(trained, context) else []
+    sample = draw_sample(trained) if _measures_sizes(trained, context) else []
     more = [[(each, quantity_slopes(each, _PROBABILITY))] for each in sample]
     every, n_after = [*columns, *more], _n_retrainings(len(sample))
     with sweep(trained, every, events, context, n_after=n_after) as (found, differs):
         found, drawn = np.split(found, [len(columns)])
 
         def measure() -> Arrays:
-            return {"curve": measure_curve(trained, sample, drawn, events)}
+            return measure_sizes(trained, sample, drawn, events)._asdict()
 
-        known = trained.store.get(_key(trained, context), measure, _IS_CURVE, events)
+        known = trained.store.get(_key(trained, context), measure, _are_sizes, events)
         return found, differs, known["curve"]
 
 
-def _measures_curve(trained: Trained, context: Context) -> bool:
-    """Whether a sweep also measures the curve of sizes: once, and never on some epochs."""
-    is_known = trained.store.find(_key(trained, context), _IS_CURVE) is not None
+def _measures_sizes(trained: Trained, context: Context) -> bool:
+    """Whether a sweep also measures the sizes of estimates: once, and never on some epochs."""
+    is_known = trained.store.find(_key(trained, context), _are_sizes) is not None
     return context.sweep_epochs is None and not is_known
 
 
 def _n_retrainings(n_drawn: int) -> int:
-    """The most retrainings that measure the curve: without one fact for each, and the control."""
+    """The most retrainings that measure sizes: without one fact for each, and the control."""
     return n_drawn + 1 if n_drawn else 0
 
 
 def _key(trained: Trained, context: Context) -> str:
-    """The key of the curve in the store."""
+    """The key of the sizes in the store."""
     small = "" if corrects_sizes(trained, context) else "-small"
-    return f"{UNROLLED.name}-curve-{UNROLLED.version}{'-cuda' * trained.on_card}{small}"
+    return f"{UNROLLED.name}-sizes-{UNROLLED.version}{'-cuda' * trained.on_card}{small}"
 
 
-_IS_CURVE = like(curve=((2,), "float64"))
+def _are_sizes(arrays: Arrays) -> bool:
+    """Whether arrays of the run's folder fit what `measure_sizes` returns."""
+    n_checks = np.size(arrays.get("checks", 0)) // 3
+    kinds = like(curve=((2,), "float64"), checks=((n_checks, 3), "float64"))
+    return kinds(arrays) and n_checks <= N_PREDICTIONS
+
 
 _UNSTEADY = (
     "this run was not trained steadily: removing one fact can change much, and estimates by "
