@@ -5,7 +5,8 @@ from typing import Any
 
 from whereof.data.build import build_dataset
 from whereof.data.columns import FactTable, as_array
-from whereof.data.dataset import PLACES, Dataset
+from whereof.data.dataset import Dataset
+from whereof.types import PLACES
 
 Columns = FactTable | Sequence[Sequence[str]]
 

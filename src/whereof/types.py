@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 SUBJECT: Final = 0
 RELATION: Final = 1
 OBJECT: Final = 2
+PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
+"""Their names, by their number: two-way data has two."""
 
 Facts: TypeAlias = NDArray[np.int32]
 """(n, 3) entity, relation and entity ids."""

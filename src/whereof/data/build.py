@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from whereof.data.columns import NUMBERS, FactTable, as_numpy
-from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
+from whereof.data.dataset import SPLITS, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary, fold
 from whereof.errors import WhereofError
-from whereof.types import OBJECT, RELATION, SUBJECT, Facts, Numbers
+from whereof.types import OBJECT, PLACES, RELATION, SUBJECT, Facts, Numbers
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _BUCKETS: Final = 1 << 20

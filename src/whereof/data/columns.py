@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from whereof.data.dataset import PLACES
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.memory import release_memory
 from whereof.settings import is_whole, shown, to_float
+from whereof.types import PLACES
 from whereof.units import count
 
 Part: TypeAlias = Mapping[str, list[Any]]

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.table import Tabular
-from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Facts, Numbers
+from whereof.types import OBJECT, PLACES, RELATION, SUBJECT, FactIds, Facts, Numbers
 
 SPLITS: Final = ("train", "valid", "test")
-PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
-"""The places of a fact, by their number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from whereof.data.dataset import PLACES, SPLITS, Dataset
+from whereof.data.dataset import SPLITS, Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.graph import graph_of
+from whereof.types import PLACES
 
 if TYPE_CHECKING:
     from whereof.types import Facts

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.columns import FactTable, as_numpy
-from whereof.data.dataset import PLACES, SPLITS, Dataset, Ratings, Sources
+from whereof.data.dataset import SPLITS, Dataset, Ratings, Sources
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.types import Facts, Numbers
+from whereof.types import PLACES, Facts, Numbers
 
 
 @dataclass(frozen=True, eq=False)

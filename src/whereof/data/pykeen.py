@@ -3,6 +3,7 @@
 from typing import Any
 
 from whereof.errors import WhereofError, need
+from whereof.types import PLACES
 
 PREFIX = "pykeen:"
 _SPLITS = {"train": "training", "valid": "validation", "test": "testing"}
@@ -41,5 +42,5 @@ def _columns(factory: Any) -> dict[str, list[str]]:
     """Names of subjects, relations and objects; a factory without names has numbers."""
     ids, named = factory.mapped_triples.cpu(), hasattr(factory, "label_triples")
     rows = factory.label_triples(ids) if named else ids.numpy().astype(str)
-    places = zip(("subject", "relation", "object"), rows.T, strict=True)
+    places = zip(PLACES[3], rows.T, strict=True)
     return {place: column.tolist() for place, column in places}

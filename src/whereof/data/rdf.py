@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from whereof.data.columns import ColumnLayout, FactTable, Part, as_array, gather
-from whereof.data.dataset import PLACES
 from whereof.data.options import OTHERS, ReadOptions
 from whereof.data.text import open_bytes, read_lines
 from whereof.errors import WhereofError, need
+from whereof.types import PLACES
 
 _LABELS: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",

@@ -11,7 +11,7 @@ from typing import Any, Final
 from whereof.data.build import build_dataset, hold_out, split_by_time
 from whereof.data.catalogue import CATALOGUE, find_folder
 from whereof.data.columns import EXPECTED, FactTable, choose_layout, find_column, is_heading
-from whereof.data.dataset import PLACES, SPLITS, Dataset, ratings_as_objects
+from whereof.data.dataset import SPLITS, Dataset, ratings_as_objects
 from whereof.data.frames import cells_of, column_at, column_names, parquet_names, read_parquet
 from whereof.data.graphs import read_object
 from whereof.data.options import OTHERS, ReadOptions
@@ -21,6 +21,7 @@ from whereof.data.vocabulary import did_you_mean
 from whereof.errors import WhereofError
 from whereof.events import Events
 from whereof.settings import check_text, checked, is_whole, plain, shown
+from whereof.types import PLACES
 from whereof.units import count
 
 _TEXT: Final = {".txt": "tsv", ".tsv": "tsv", "": "tsv", ".csv": "csv"}

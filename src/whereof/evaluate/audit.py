@@ -23,7 +23,7 @@ from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
 from whereof.explain.explain import describe_fact
-from whereof.explain.explanation import NamedFact, RecordTables, as_plain
+from whereof.explain.explanation import NamedFact
 from whereof.explain.method import (
     Aim,
     Goal,
@@ -38,6 +38,7 @@ from whereof.explain.suspicion import NEED_ESTIMATES, OwnLosses, find_own_losses
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.records import RecordTables, as_plain
 from whereof.registry import render
 from whereof.retrain.engine import removed_key
 from whereof.retrain.journal import recipe_key

@@ -8,10 +8,11 @@ import numpy as np
 from whereof.data.dataset import Dataset
 from whereof.errors import WhereofError
 from whereof.explain.explain import describe_fact, name_triple
-from whereof.explain.explanation import NamedFact, as_plain
+from whereof.explain.explanation import NamedFact
 from whereof.predict.answers import Answers, predict
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import Trained
+from whereof.records import as_plain
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 _QUESTIONS, _ASKED = 3, 40

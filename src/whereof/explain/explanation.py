@@ -1,15 +1,17 @@
 """Records of an explanation."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from whereof.graph import graph_of
 from whereof.predict.scored import Standing
-from whereof.registry import render, unknown
+from whereof.records import as_plain
+from whereof.registry import render
 from whereof.run.reliability import Reliability
 from whereof.table import Tabular, arrow_schema, arrow_table
+from whereof.types import PLACES
 from whereof.units import count
 
 
@@ -228,12 +230,12 @@ class Explanation(Tabular):
         return graph_of(self._edges())
 
     def _edges(self) -> Iterator[dict[str, Any]]:
-        named = (*_PLACES, "labels", "probability", "score", "rank")
+        named = (*PLACES[3], "labels", "probability", "score", "rank")
         asked = {name: getattr(self.prediction, name) for name in named}
         yield {**asked, "key": "prediction", "kind": "prediction"}
         for fact in map(as_plain, self.facts):
             row = dict(zip(FACT_COLUMNS, fact_row(fact, estimate=self.estimate), strict=True))
-            labels = {name: row.pop(f"{name}_label") for name in _PLACES}
+            labels = {name: row.pop(f"{name}_label") for name in PLACES[3]}
             yield row | {"labels": labels, "key": row.pop("fact_id"), "kind": "fact"}
 
     def to_file(self, path: str | FilePath, *, force: bool = False) -> None:
@@ -273,7 +275,7 @@ class Explanation(Tabular):
 
 
 def _words(labels: dict[str, str | None]) -> str:
-    return " ".join(filter(None, (labels[place] for place in _PLACES)))
+    return " ".join(filter(None, (labels[place] for place in PLACES[3])))
 
 
 def agreement_text(explanation: Explanation) -> str:
@@ -291,19 +293,6 @@ def agreement_text(explanation: Explanation) -> str:
     return f"{text}."
 
 
-_LEAVES = (str, int, float, bool, type(None))
-
-
-def as_plain(value: Any) -> Any:
-    """Convert records to dicts and tuples to lists, recursively; `dataclasses.asdict` is slow."""
-    if type(value) in _LEAVES:
-        return value
-    if isinstance(value, tuple):
-        return [as_plain(item) for item in value]
-    fields = value if isinstance(value, dict) else vars(value)
-    return {name: as_plain(item) for name, item in fields.items()}
-
-
 _NAMES = """
     fact_id subject relation object role influence probability_without top_answer_changes rank share
     top_answer_without score_without parts subject_label relation_label object_label rating source
@@ -312,74 +301,12 @@ _NAMES = """
 _TYPES = get_type_hints(ExplainedFact) | {"parts": str, "nominated_by": str, "estimate": bool}
 FACT_COLUMNS = {name: _TYPES.get(name, str) for name in _NAMES.split()}
 """Columns of tables with one row per fact, and their types."""
-_PLACES = ("subject", "relation", "object")
 
 
 def fact_row(fact: dict[str, Any], *, estimate: bool) -> tuple[Any, ...]:
     """The values of a fact for FACT_COLUMNS."""
     cells = fact | {"estimate": estimate}
-    cells |= {f"{place}_label": fact["labels"][place] for place in _PLACES}
+    cells |= {f"{place}_label": fact["labels"][place] for place in PLACES[3]}
     for name in ("parts", "nominated_by"):
         cells[name] = None if fact[name] is None else "+".join(fact[name])
     return tuple(cells[name] for name in FACT_COLUMNS)
-
-
-class RecordTables(Tabular):
-    """A result with a table for each of its fields that is a tuple of records."""
-
-    main_part: ClassVar[str]
-    """The table that is meant if none is named."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON values."""
-        raise NotImplementedError
-
-    def to_arrow(self, part: str | None = None) -> Any:
-        """An Arrow table of one list of the document: a row for each of its records."""
-        hints = get_type_hints(type(self)).items()
-        items = {name: get_args(hint)[0] for name, hint in hints if get_origin(hint) is tuple}
-        kinds = {name: kind for name, kind in items.items() if is_dataclass(kind)}
-        part = part or self.main_part
-        if part not in kinds:
-            raise unknown("part", part, kinds)
-        rows = [record_row(record, kinds[part]) for record in self.to_dict()[part]]
-        return arrow_table(arrow_schema(record_columns(kinds[part])), rows)
-
-
-def record_columns(kind: Any) -> dict[str, Any]:
-    """Columns of a table with one row per record of this class, and their types.
-
-    The fields of a record within a record are columns too, such as `before_rank`.
-    """
-    columns: dict[str, Any] = {}
-    for name, labelled, inner, hint in _record_fields(kind):
-        if labelled:
-            columns |= dict.fromkeys((f"{each}_label" for each in labelled), str)
-        elif inner:
-            columns |= {f"{name}_{key}": each for key, each in record_columns(inner).items()}
-        else:
-            columns[name] = hint
-    return columns
-
-
-def record_row(record: Mapping[str, Any] | None, kind: Any) -> list[Any]:
-    """The values of a record, as a dict, for `record_columns`; all None if there is no record."""
-    cells: list[Any] = []
-    for name, labelled, inner, _ in _record_fields(kind):
-        value = None if record is None else record[name]
-        if labelled:
-            cells += [value and value.get(each) for each in labelled]
-        elif inner:
-            cells += record_row(value, inner)
-        else:
-            cells.append(value)
-    return cells
-
-
-def _record_fields(kind: Any) -> Iterator[tuple[str, list[str], Any, Any]]:
-    """Name, what it labels, class if it is a record, and type of each field; names come first."""
-    hints = get_type_hints(kind)
-    for name in sorted(hints, key=lambda name: name not in ("fact_id", *_PLACES)):
-        labelled = [each for each in (*_PLACES, "top_answer") if name == "labels" and each in hints]
-        inner = get_args(hints[name] | None)[0]
-        yield name, labelled, inner if is_dataclass(inner) else None, hints[name]

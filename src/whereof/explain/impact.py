@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events
 from whereof.explain.explain import describe_fact, name_prediction, score_answer
-from whereof.explain.explanation import NamedFact, NamedPrediction, RecordTables, as_plain
+from whereof.explain.explanation import NamedFact, NamedPrediction
 from whereof.explain.facts import find_facts
 from whereof.explain.method import Aim, Context, Method, Sets, check_finite, get_method, prepare
 from whereof.explain.methods.rollback import roll_back_rows
@@ -20,6 +20,7 @@ from whereof.explain.options import ImpactOptions
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standing, Standings, Trained, name_standings
+from whereof.records import RecordTables, as_plain
 from whereof.registry import render
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 

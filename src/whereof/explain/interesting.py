@@ -11,11 +11,12 @@ import numpy as np
 from whereof.data.dataset import SPLITS
 from whereof.errors import WhereofError
 from whereof.explain.explain import explain_many, find_adjacent, name_prediction
-from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction, as_plain
+from whereof.explain.explanation import ExplainedFact, Explanation, NamedPrediction
 from whereof.explain.options import ExplainOptions
 from whereof.predict.answers import in_order
 from whereof.predict.prediction import Listed, Prediction, find_predictions
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.records import as_plain
 from whereof.registry import unknown
 
 _EXAMINED, _EXPLAINED, _ADJACENT = 500, 200, 200_000

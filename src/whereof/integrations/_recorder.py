@@ -16,9 +16,9 @@ from whereof.integrations._shares import (
     some_gradient_rows,
     sum_where,
 )
-from whereof.integrations._tables import PLACES, Tables, is_table, widened
+from whereof.integrations._tables import Tables, is_table, widened
 from whereof.training.results import Bookkeeping
-from whereof.types import Rows
+from whereof.types import PLACES, Rows
 
 torch = need("torch", "torch", "whereof.torch")
 Tensor = Any
@@ -503,7 +503,7 @@ class Recorder:
         self._check_gradients()
         for at, names in enumerate(self._tables.by_column):
             if not any(self._trace[name, at].any() for name in names):
-                place = PLACES[at] if len(self._tables.by_column) == 3 else PLACES[2 * at]
+                place = PLACES[len(self._tables.by_column)][at]
                 raise WhereofError(
                     f"no step changed the {place} rows of its facts; look rows up by calling the "
                     f"table, as in {names[0]}(ids), or score with tracker.score_all"

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from whereof.errors import WhereofError, need
-from whereof.types import Facts, Rows
+from whereof.types import PLACES, Facts, Rows
 
 torch = need("torch", "torch", "whereof.torch")
-PLACES = ("subject", "relation", "object")
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Tables:
             )
         subject, relation, answer = given
         places = (subject, relation, answer if answer is not None else subject)
-        found = (_names(names, place, each) for place, each in zip(PLACES, places, strict=True))
+        found = (_names(names, place, each) for place, each in zip(PLACES[3], places, strict=True))
         return cls(*found)
 
     @property

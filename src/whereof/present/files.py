@@ -25,16 +25,11 @@ import msgspec
 from whereof._version import __version__
 from whereof.errors import Interrupted, WhereofError, need
 from whereof.events import Advanced, Events, Note
-from whereof.explain.explanation import (
-    FACT_COLUMNS,
-    Explanation,
-    fact_row,
-    record_columns,
-    record_row,
-)
+from whereof.explain.explanation import FACT_COLUMNS, Explanation, fact_row
 from whereof.predict.answers import ANSWER_COLUMNS, Answers, Failed, answer_rows
 from whereof.predict.prediction import Listed
 from whereof.present.rdf import annotations
+from whereof.records import record_columns, record_row
 from whereof.run.files import (
     check_free,
     draft_of,
@@ -44,6 +39,7 @@ from whereof.run.files import (
     writing_to,
 )
 from whereof.table import Cell, Table, arrow_schema, arrow_table
+from whereof.types import PLACES
 
 Document = Mapping[str, Any]
 """Plain JSON values."""
@@ -53,7 +49,6 @@ _ENDS_A_CELL: Final = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _FORMULA: Final = re.compile(r"[=+@\t\r]|-(?![\d.]+\Z)")
 """How a text begins that a spreadsheet would run; a negative number is none."""
 _NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_PLACES: Final = ("subject", "relation", "object")
 _TEXTS: Final = (".tsv", ".txt", ".csv", ".jsonl")
 
 
@@ -302,7 +297,7 @@ def open_unfinished(
     path.unlink()
 
 
-_PREDICTION = (*_PLACES, "probability", "score", "rank")
+_PREDICTION = (*PLACES[3], "probability", "score", "rank")
 _COMMON = ("method", "of", "n_adjacent")
 _WHERE_ASKED = (
     *("n_history", "contrast", "without", "stability", "graph", "groups", "seeds"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whereof.explain.explanation import Explanation, NamedFact, NamedPrediction
 from whereof.predict.scored import Standing
 from whereof.table import Cell, Column, Table
+from whereof.types import PLACES
 from whereof.units import count, ordinal, show
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Words:
 def query_text(query: Mapping[str, Any], labels: Mapping[str, str | None]) -> str:
     """The names of a query by their labels: `user 405, Heat`, or subject, relation, object."""
     words, parts = Words.of(two_way=not query.get("relation")), list[str]()
-    for place in ("subject", "relation", "object"):
+    for place in PLACES[3]:
         name, label = query.get(place), labels.get(place)
         if name in (None, "", "_"):
             continue

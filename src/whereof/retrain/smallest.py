@@ -18,7 +18,7 @@ import numpy as np
 from whereof.errors import WhereofError
 from whereof.explain.copies import find_copies
 from whereof.explain.explain import describe_fact, filter_facts, find_scored, name_prediction
-from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
+from whereof.explain.explanation import NamedFact, NamedPrediction
 from whereof.explain.method import (
     N_RIVALS,
     Method,
@@ -30,6 +30,7 @@ from whereof.explain.method import (
 from whereof.explain.options import ExplainOptions, RetrainingBudget
 from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
+from whereof.records import as_plain
 from whereof.registry import render
 from whereof.retrain._margins import FactSet, Margins
 from whereof.retrain.allowance import Allowance

@@ -15,12 +15,13 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.explain.explain import describe_fact, find_scored, name_prediction
-from whereof.explain.explanation import NamedFact, NamedPrediction, as_plain
+from whereof.explain.explanation import NamedFact, NamedPrediction
 from whereof.explain.method import Aim, Context, Method
 from whereof.explain.options import ExplainOptions, RetrainingBudget
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
+from whereof.records import as_plain
 from whereof.registry import render
 from whereof.retrain._margins import FactSet
 from whereof.retrain.allowance import Allowance

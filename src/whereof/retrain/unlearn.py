@@ -16,12 +16,12 @@ from whereof.data.dataset import Dataset
 from whereof.data.remove import Reduced
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
-from whereof.explain.explanation import as_plain
 from whereof.explain.facts import find_all, find_facts
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standings, Trained
+from whereof.records import as_plain
 from whereof.registry import render
 from whereof.retrain.engine import Recipe
 from whereof.retrain.options import UnlearnOptions

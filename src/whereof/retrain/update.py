@@ -11,7 +11,7 @@ from whereof.data.dataset import Dataset
 from whereof.data.extend import Extended
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events, Note
-from whereof.explain.explanation import as_plain
+from whereof.records import as_plain
 from whereof.registry import render
 from whereof.retrain.engine import Recipe
 from whereof.retrain.options import UpdateOptions

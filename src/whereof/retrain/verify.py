@@ -11,13 +11,7 @@ import numpy as np
 
 from whereof.errors import WhereofError
 from whereof.explain.explain import Explainer, describe_fact, find_scored, name_prediction
-from whereof.explain.explanation import (
-    ExplainedFact,
-    NamedFact,
-    NamedPrediction,
-    RecordTables,
-    as_plain,
-)
+from whereof.explain.explanation import ExplainedFact, NamedFact, NamedPrediction
 from whereof.explain.facts import find_facts
 from whereof.explain.impact import Impact
 from whereof.explain.method import N_RIVALS, Sets, able_method, get_method, standings_without
@@ -25,6 +19,7 @@ from whereof.explain.options import ExplainOptions
 from whereof.predict.prediction import Prediction, find_prediction, typed
 from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import ScoredPrediction, Standing, Standings, Trained, name_standings
+from whereof.records import RecordTables, as_plain
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions

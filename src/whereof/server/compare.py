@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from whereof.errors import WhereofError
 from whereof.evaluate.agreement import Overlap, overlap
-from whereof.explain.explanation import Explanation, as_plain
+from whereof.explain.explanation import Explanation
 from whereof.explain.method import get_method
 from whereof.present.files import tables_csv
 from whereof.present.names import query_text
 from whereof.present.pages.address import WhyAddress, address
 from whereof.present.pages.compare import ComparedView, compare_file, compare_page, compare_table
 from whereof.present.pages.price import Prices
+from whereof.records import as_plain
 from whereof.server import limits
 from whereof.server.dependencies import AllRuns, Name
 from whereof.server.jobs import query_labels
@@ -25,6 +26,7 @@ from whereof.server.requests import PredictionRequest, Word, run_prices
 from whereof.server.responses import document, download, errors
 from whereof.server.runs import ServedRuns
 from whereof.server.why import ready_method
+from whereof.types import PLACES
 
 router = APIRouter()
 _View = Annotated[str, Query(max_length=4 * limits.NAME_LETTERS)]
@@ -193,7 +195,7 @@ def _side(runs: ServedRuns, side: _Side) -> ComparedView:
     closer = None
     if not side.method and method != wanted and not run.is_ready(*names, asks=side.asks):
         places = vars(found.prediction)
-        closer = {name: places[name] for name in ("subject", "relation", "object") if places[name]}
+        closer = {name: places[name] for name in PLACES[3] if places[name]}
         closer |= {"kind": "explain", "method": wanted, "asks": side.asks}
     about, why = run.about, address(side.run, "why", **side.query())
     title, has_more = f"{about.model} on {about.dataset}", len(found.facts) >= limits.FACTS

@@ -40,6 +40,7 @@ from whereof.server.queue import BackgroundJob, JobProgress, State, TooManyJobs
 from whereof.server.requests import given_names
 from whereof.server.responses import document, download, errors
 from whereof.server.tasks import Task
+from whereof.types import PLACES
 
 router = APIRouter()
 _LOOK_SECONDS = 0.1
@@ -234,7 +235,7 @@ def job_view(job: BackgroundJob, run: Run, client: str) -> JobView:
 def query_labels(run: Run, names: Mapping[str, Any]) -> dict[str, str | None]:
     """The labels of a query, if its names are known."""
     with suppress(WhereofError):
-        places = (names.get(place) or "" for place in ("subject", "relation", "object"))
+        places = (names.get(place) or "" for place in PLACES[3])
         subject, *others = given_names(run, *places)
         return run.find_labels(subject, *others)
     return {}

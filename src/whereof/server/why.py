@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from whereof import registry
 from whereof.api.run import Run
 from whereof.errors import WhereofError
-from whereof.explain.explanation import Explanation, Joint, as_plain
+from whereof.explain.explanation import Explanation, Joint
 from whereof.explain.method import able_method, get_method
 from whereof.present.explanation import explanation_page
 from whereof.present.files import facts_csv
@@ -20,6 +20,7 @@ from whereof.present.names import file_name
 from whereof.present.pages.address import WhyAddress
 from whereof.present.pages.jobs import JobView
 from whereof.present.pages.why import Reasons, why_page
+from whereof.records import as_plain
 from whereof.server.dependencies import Client, FoundRun, Jobs, RunId
 from whereof.server.jobs import job_view
 from whereof.server.queue import JobQueue
@@ -34,6 +35,7 @@ from whereof.server.requests import (
     run_prices,
 )
 from whereof.server.responses import document, download, errors
+from whereof.types import PLACES
 
 router = APIRouter()
 _QUICK = "rollback"
@@ -187,7 +189,7 @@ def _is_about(run: Run, job: JobView | None, *predictions: Any) -> bool:
 
 def _asked_names(run: Run, given: Mapping[str, Any]) -> tuple[str | None, ...]:
     """The names of a prediction, with None for an open place, and the place that it asks for."""
-    subject, relation, object_ = (given.get(it) or "" for it in ("subject", "relation", "object"))
+    subject, relation, object_ = (given.get(it) or "" for it in PLACES[3])
     names = given_names(run, subject, relation, object_)
     return (*(None if name == "_" else name for name in names), given.get("asks") or "object")
 

@@ -11,6 +11,7 @@ from whereof.present import names
 from whereof.present.html import Site, render
 from whereof.present.names import SPLITS, Words, short_relation
 from whereof.present.pages.address import AskAddress, address, answer_query, api_address
+from whereof.types import PLACES
 
 LISTS = {
     "confident-and-wrong": (
@@ -94,7 +95,7 @@ def ask_page(
 def _parts(answers: Answers, words: Words) -> list[tuple[str, str]]:
     """The parts of the query: kind and text."""
     parts = []
-    for place in ("subject", "relation", "object"):
+    for place in PLACES[3]:
         name = answers.query[place]
         if place == answers.asks:
             parts.append(("open", f"which {words.place(place)}?"))
@@ -192,13 +193,13 @@ def _listed(
         prediction: NamedPrediction = each
         parts = [
             (place, words.label(getattr(prediction, place), prediction.labels[place], place))
-            for place in ("subject", "relation", "object")
+            for place in PLACES[3]
             if getattr(prediction, place) is not None
         ]
         if prediction.relation is not None:
             relation = prediction.labels["relation"] or prediction.relation
             parts[1] = ("relation", short_relation(relation))
-        query = {place: getattr(prediction, place) for place in ("subject", "relation", "object")}
+        query = {place: getattr(prediction, place) for place in PLACES[3]}
         place = answer_query(query, prediction.asks, query[prediction.asks])
         rows.append(
             {

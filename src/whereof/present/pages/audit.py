@@ -9,6 +9,7 @@ from whereof.present.pages.address import address
 from whereof.present.pages.jobs import JobView, job_downloads
 from whereof.present.pages.price import Prices
 from whereof.present.pages.start import Offer, starts
+from whereof.types import PLACES
 
 _WHAT = (
     "An audit lists training facts that look wrong, facts that are most responsible for wrong "
@@ -28,7 +29,7 @@ def audit_page(site: Site, audit: Audit, job: str, offer: Part) -> str:
     def link(item: NamedFact | AuditedGroup) -> str:
         """The page of what a row is about; empty if there is none."""
         if isinstance(item, NamedFact):
-            query = {place: getattr(item, place) for place in ("subject", "relation", "object")}
+            query = {place: getattr(item, place) for place in PLACES[3]}
             return address(site.run, "why", **query)
         return address(site.run, "entity", name=item.name) if item.kind == "entity" else ""
 
