@@ -13,8 +13,8 @@ from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.evaluate.protocol import protocols as all_protocols
 from whereof.registry import PROTOCOLS, names
 
-WEIGHED = 7 + 7 + 2 * 7 + 1
-"""For claims and linearity of 7 predictions: first facts; near facts, their weights, a nudge."""
+WEIGHED = 2 * 7 + 7 + 2 * 7 + 1
+"""For claims and linearity of 7 predictions: listed facts; near facts, their weights, a nudge."""
 
 
 @pytest.mark.parametrize(

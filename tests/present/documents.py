@@ -8,7 +8,7 @@ from whereof.explain.explanation import Explanation
 
 BELIEVABLE = {
     "method": "rollback",
-    "n_predictions": 9,
+    "n_checks": 9,
     "size_ratio": 1.0,
     "n_right_size": 9,
     "n_announced": 9,

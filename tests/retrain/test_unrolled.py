@@ -224,7 +224,7 @@ def test_the_price_of_a_sweep_is_known_before_it_starts(run: whereof.Run) -> Non
     planned = [each for each in events.events if isinstance(each, SweepsPlanned)]
     n_columns = 2 + 8  # and those that measure the size
     each = 3.0 / (os.cpu_count() or 1)
-    n_after = 8 + 1  # retrainings that measure the size
+    n_after = 2 * 8 + 1  # retrainings that measure the size
     assert planned == [
         SweepsPlanned(1, pytest.approx((20 * (1 + 0.1 * (n_columns - 1)) + n_after) * each))
     ]

@@ -12,11 +12,11 @@ from whereof.evaluate.variant import find_variant
 from whereof.explain.method import Ranked
 from whereof.retrain.engine import Job
 from whereof.retrain.retrainer import Case
-from whereof.retrain.size import log_odds_of
+from whereof.retrain.size import CHECKS_EACH, log_odds_of, places_to_check
 from whereof.run.reliability import Claims, Linearity, Reliability
 from whereof.types import FactIds
 
-LEAST, MOST = 5, 50
+LEAST, MOST = 5, 25
 """The least and the largest size of `measure`."""
 _MOST_PREDICTIONS = 100
 _UP, _DOWN = 1.1, 0.9
@@ -30,11 +30,11 @@ _LARGEST = 10
 
 def n_retrainings(n: int) -> int:
     """The largest number of retrainings of `measure`."""
-    return 1 + 3 * n + 1 + n
+    return 1 + 3 * n + 1 + CHECKS_EACH * n
 
 
 def measure(case: Case, n: int) -> Reliability:
-    """The reliability of a run by n facts, and the first facts of n predictions."""
+    """The reliability of a run by n facts, and by facts that are listed for n predictions."""
     asked = EvaluateOptions(predictions="top", limit=_MOST_PREDICTIONS)
     sample = pick(case, asked)
     jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, sample.default_method, n)]
@@ -88,21 +88,27 @@ def measure_linearity(samples: Sequence[Sample], n_facts: int, seed: int) -> Lin
 
 
 def claims_jobs(sample: Sample, method: str, most: int) -> list[Job]:
-    """Retrainings without the first fact of predictions, at most some; none without claims."""
-    firsts = enumerate(_firsts(sample, method, most))
-    return [Job.of(each.chosen[:1], [number]) for number, each in firsts if len(each.chosen)]
+    """Retrainings without facts that are listed for at most some predictions, each fact alone.
+
+    None if the method makes no claims.
+    """
+    return [
+        Job.of(each.chosen[[place]], [number])
+        for number, (each, places) in enumerate(_listed(sample, method, most))
+        for place in places
+    ]
 
 
 def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims | None:
-    """Compare what a method says about its first facts with retraining, in all samples."""
+    """Compare what a method says about facts that it lists with retraining, in all samples."""
     parts = []
     for sample in samples:
         if jobs := claims_jobs(sample, method, most):
             found = sample.ask(jobs)
             before = found.control[[int(job.which[0]) for job in jobs]]
-            firsts = (each.standings for each in _firsts(sample, method, most))
-            said = np.concatenate([each[:1] for each in firsts if each is not None])
-            parts.append((before, said, np.concatenate(found.jobs)))
+            listed = _listed(sample, method, most)
+            estimated = [it.standings[at] for it, at in listed if it.standings is not None]
+            parts.append((before, np.concatenate(estimated), np.concatenate(found.jobs)))
     if not parts:
         return None
     before, said, after = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -115,12 +121,16 @@ def measure_claims(samples: Sequence[Sample], method: str, most: int) -> Claims 
     )
 
 
-def _firsts(sample: Sample, method: str, most: int) -> Sequence[Ranked]:
-    """The first fact of predictions by a method; none if the method estimates no removals here."""
+def _listed(sample: Sample, method: str, most: int) -> list[tuple[Ranked, list[int]]]:
+    """The facts listed for predictions, and the places of those to check.
+
+    Empty if the method estimates no removals here.
+    """
     chosen = find_variant(method).method
     says = "standings" in chosen.can and not chosen.retrains
     fits = says and chosen.fits(sample.case_of(method).trained)
-    return sample.firsts(method, most) if fits else ()
+    listed = sample.listed(method, most) if fits else ()
+    return [(each, places_to_check(len(each.chosen), at)) for at, each in enumerate(listed)]
 
 
 def _draw_near(sample: Sample, n: int, seed: int) -> FactIds:

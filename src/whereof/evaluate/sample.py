@@ -39,6 +39,7 @@ from whereof.predict.scored import Standings, Trained, name_standings
 from whereof.retrain.engine import Job
 from whereof.retrain.methods.verified import find_nominators
 from whereof.retrain.retrainer import Case, Outcomes
+from whereof.retrain.size import N_LISTED
 from whereof.run.files import like
 from whereof.types import FactIds, Numbers
 from whereof.units import show
@@ -91,7 +92,7 @@ class Sample:
         self.notes: dict[str, None] = {}  # remarks of explanations, each once
         self._ranked: dict[tuple[str, bool], tuple[int, Sequence[FactIds]]] = {}  # see `rank`
         self._influences: dict[str, Numbers] = {}
-        self._firsts: dict[tuple[str, int], Sequence[Ranked]] = {}
+        self._listed: dict[tuple[str, int], Sequence[Ranked]] = {}
         self._retrained: dict[str, list[Ranked]] = {}  # by methods that retrain
         self._unit = "score" if case.trained.config.rated else "probability"
 
@@ -266,15 +267,15 @@ class Sample:
                 found[number] = ids[:top]
         return found
 
-    def firsts(self, method: str, most: int) -> Sequence[Ranked]:
-        """The first fact of a method, for the first `most` predictions; computed once.
+    def listed(self, method: str, most: int) -> Sequence[Ranked]:
+        """The facts that a method lists, for the first `most` predictions; computed once.
 
         Rivals are followed as for one prediction, so that the standings have the same top answers.
         """
-        if (method, most) not in self._firsts:
-            found = self._found(range(len(self))[:most], method, 1, rivals=N_RIVALS)
-            self._firsts[method, most] = [*found]
-        return self._firsts[method, most]
+        if (method, most) not in self._listed:
+            found = self._found(range(len(self))[:most], method, N_LISTED, rivals=N_RIVALS)
+            self._listed[method, most] = [*found]
+        return self._listed[method, most]
 
     def _is_prepared(self, variant: MethodVariant) -> bool:
         """Whether the run has stored what the method prepares for some of the predictions.

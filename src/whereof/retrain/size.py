@@ -24,6 +24,10 @@ from whereof.training.problem import Problem
 from whereof.types import FactIds, Numbers
 
 N_PREDICTIONS = 8
+CHECKS_EACH = 2
+"""Number of facts of a prediction that are retrained without."""
+N_LISTED = 10
+"""Number of facts that explanations list, and checks are made on."""
 _STRONG = 0.5
 """The facts that count have at least this share of the largest influence on a prediction."""
 _LEAST_RATIO = 0.75
@@ -34,16 +38,24 @@ NO_CURVE = np.ones(2)
 """The curve that leaves estimates as they are."""
 
 
-class Sizes(NamedTuple):
+class MeasuredSizes(NamedTuple):
     """What retraining shows of the sizes of estimates."""
 
     curve: Numbers
-    """(2,) the ratio of true to estimated fall of strong facts, and their estimated fall; medians.
-    """
+    """(2,) the ratio of true to estimated fall, and the estimated fall; medians of strong facts,
+    which are the first facts of the predictions."""
     checks: Numbers
     """(n_checks, 3) the probability or rating of a prediction with all facts, its estimate without
-    the strongest fact, and its true value without it. The estimate is corrected by the curve of
-    the other predictions."""
+    one of them, and its true value without it. The estimate is corrected by the curve of the other
+    predictions."""
+
+
+def places_to_check(n_listed: int, number: int) -> list[int]:
+    """Places of the facts to retrain without, of those that an explanation lists.
+
+    They are the first place, and another one that depends on the number of the prediction.
+    """
+    return [0, 1 + number % (n_listed - 1)] if n_listed > 1 else [0] * n_listed
 
 
 def draw_sample(trained: Trained) -> list[ScoredPrediction]:
@@ -57,7 +69,7 @@ def draw_sample(trained: Trained) -> list[ScoredPrediction]:
 def correct_falls(falls: Numbers, curve: Numbers) -> Numbers:
     """Estimated falls, corrected to the size that retraining shows.
 
-    curve: (2,) see `Sizes`. The ratio is 1 for no fall, and grows in proportion to it.
+    curve: (2,) see `MeasuredSizes`. The ratio is 1 for no fall, and grows in proportion to it.
     """
     ratio, at = curve
     return np.asarray(falls * (1 + (ratio - 1) * np.clip(falls / at, 0, _BEYOND)))
@@ -65,27 +77,42 @@ def correct_falls(falls: Numbers, curve: Numbers) -> Numbers:
 
 def measure_sizes(
     trained: Trained, sample: Sequence[ScoredPrediction], changes: Numbers, events: Events
-) -> Sizes:
-    """Retrain without the strongest fact of each prediction, and compare.
+) -> MeasuredSizes:
+    """Retrain without two of the strongest facts of each prediction, and compare.
 
     changes: (n_predictions, n_facts) estimated falls of the log-odds, or of ratings.
     """
-    rated, scale = trained.config.rated, trained.scorer.scale
-    numbers, firsts = np.arange(len(sample)), changes.argmax(axis=1)
-    facts, jobs_of = np.unique(firsts, return_inverse=True)
-    found = _retrain_without(trained, sample, facts, events)
+    pairs = _pairs_to_check(changes)
+    facts = np.unique([fact for _, fact in pairs])
+    found = _retrain_without(trained, sample, facts, events) if pairs else None
     if found is None:
-        return Sizes(NO_CURVE, np.zeros((0, 3)))
-    falls, estimates = (found[0] - found[1:]) / (scale if rated else 1.0), changes[:, facts].T
-    strong = estimates >= _STRONG * changes.max(axis=1)  # (n_facts, n_predictions)
+        return MeasuredSizes(NO_CURVE, np.zeros((0, 3)))
+    rated = trained.config.rated
+    scale, numbers = trained.scorer.scale if rated else 1.0, np.arange(len(sample))
+    falls, estimates = (found[0] - found[1:]) / scale, changes[:, facts].T
+    are_first = np.isin(facts, changes.argmax(axis=1))[:, None]
+    strong = are_first & (estimates >= _STRONG * changes.max(axis=1))  # (n_facts, n_predictions)
     checks = []
-    for number in numbers[changes.max(axis=1) > 0]:
+    for number, fact in pairs:
         curve = _fit_curve(falls, estimates, strong & (numbers != number))
-        fall = correct_falls(changes[number, firsts[number]], curve) * (scale if rated else 1.0)
-        before, after = found[[0, 1 + jobs_of[number]], number]
+        fall = correct_falls(changes[number, fact], curve) * scale
+        before, after = found[0, number], found[1 + np.searchsorted(facts, fact), number]
         checks.append((before, before - fall, after))
-    values = np.reshape(checks, (-1, 3))
-    return Sizes(_fit_curve(falls, estimates, strong), values if rated else probability_of(values))
+    values = np.array(checks)
+    return MeasuredSizes(
+        _fit_curve(falls, estimates, strong), values if rated else probability_of(values)
+    )
+
+
+def _pairs_to_check(changes: Numbers) -> list[tuple[int, int]]:
+    """Numbers of predictions, each with a fact that supports it."""
+    pairs = []
+    for number, falls in enumerate(changes):
+        listed = np.argsort(-falls, kind="stable")[:N_LISTED]
+        listed = listed[falls[listed] > 0]
+        places = places_to_check(len(listed), number)
+        pairs += [(number, fact) for fact in listed[places].tolist()]
+    return pairs
 
 
 def _retrain_without(
@@ -115,7 +142,7 @@ def _retrain_without(
 
 
 def _fit_curve(falls: Numbers, estimates: Numbers, strong: NDArray[np.bool_]) -> Numbers:
-    """(2,) the curve of strong facts, see `Sizes`; no curve if there is none to fit."""
+    """(2,) the curve of strong facts, see `MeasuredSizes`; no curve if there is none to fit."""
     if not strong.any():
         return NO_CURVE
     ratio, at = np.median(falls[strong] / estimates[strong]), np.median(estimates[strong])

@@ -62,23 +62,23 @@ class Linearity:
         """The figures in words."""
         if self.spearman is None or self.ratio is None:
             return "Linearity is unknown: the effects of removing facts are below the noise."
-        pairs = count(self.n_pairs, "pair")
         kind = "responds almost linearly" if self.is_close else "does not respond linearly"
         return (
-            f"Training {kind} to a fact. A small change of its weight predicts the effect of its "
-            f"removal with a rank correlation of {self.spearman:.2f}, and {self.ratio:.2f} times "
-            f"the size ({pairs} of fact and prediction)."
+            f"Training {kind} to a fact: from a small change of its weight, the effect of "
+            f"its removal is predicted with a rank correlation of {self.spearman:.2f}, and with "
+            f"{self.ratio:.2f} times its size ({count(self.n_pairs, 'effect')})."
         )
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What a method says about the fact that it ranks first, compared with retraining."""
+    """What a method says about the facts that it lists, compared with retraining."""
 
     method: str
-    n_predictions: int
+    n_checks: int
+    """Number of facts that were removed, each alone, from training."""
     size_ratio: float | None
-    """Median estimated fall over median actual fall; None if the median does not fall."""
+    """Median ratio of estimated to actual fall; None if it is not finite."""
     n_right_size: int
     """Number of facts whose estimated fall has about the size of the actual one."""
     n_announced: int = 0
@@ -90,15 +90,17 @@ class Claims:
     def compare(cls, method: str, before: Numbers, said: Numbers, done: Numbers) -> "Claims":
         """The claims about sizes.
 
-        before: value of each prediction with all facts. said, done: value without the first fact,
-        as estimated and after retraining.
+        before: value of a prediction with all facts. said, done: value without one fact, as
+        estimated and after retraining. All (n_checks,).
         """
         falls, reals = before - said, before - done
-        fall, real = float(np.median(falls)), float(np.median(reals))
+        seen = np.maximum(np.abs(falls), np.abs(reals)) > NOISE * np.abs(before)
+        ratios = np.where(reals > 0, falls, np.inf)[seen] / np.where(reals > 0, reals, 1)[seen]
+        ratio = float(np.median(ratios)) if seen.any() else np.inf
         return cls(
             method=method,
-            n_predictions=len(before),
-            size_ratio=fall / real if real > 0 else None,
+            n_checks=len(before),
+            size_ratio=ratio if np.isfinite(ratio) else None,
             n_right_size=int(sizes_agree(falls, reals, before).sum()),
         )
 
@@ -110,22 +112,19 @@ class Claims:
     @property
     def is_close(self) -> bool:
         """Whether the sizes of at least four of five single facts are right."""
-        return self.n_right_size >= _SHARE * self.n_predictions
+        return self.n_right_size >= _SHARE * self.n_checks
 
     def __str__(self) -> str:
         """The figures in words."""
         median = ""
         if self.size_ratio is not None:
-            ratio = f"{self.size_ratio:.2g}"
-            times = "" if ratio == "1" else f"{ratio} times "
-            median = f"; the median estimated change is {times}as large as the median actual one"
-        changes = f" {self.n_true} of {self.n_announced} announced changes of the answer came true."
-        if not self.n_announced:
-            changes = ""
-        checks = count(self.n_predictions, "check")
+            median = f"; the median estimate is {self.size_ratio:.2f} times the actual change"
+        announced = count(self.n_announced, "announced change")
+        changes = f" After {self.n_true} of {announced}, the named answer was really on top."
         return (
-            f"In {checks} by retraining, the change that {self.method} estimated had the right "
-            f"size in {self.n_right_size} (within a factor of {_CLOSE[1]:g}){median}.{changes}"
+            f"Checked by retraining without {self.n_checks} of the facts that {self.method} lists, "
+            f"each alone: {self.n_right_size} estimates have the right size (within a factor of "
+            f"{_CLOSE[1]:g}){median}.{changes if self.n_announced else ''}"
         )
 
 
@@ -155,18 +154,19 @@ class Reliability:
         found = {each.method: each for each in self.claims}
         for each in claims:
             before = found.get(each.method, each)
-            found[each.method] = each if each.n_predictions >= before.n_predictions else before
+            found[each.method] = each if each.n_checks >= before.n_checks else before
         if linearity is None or (self.linearity and linearity.n_pairs < self.linearity.n_pairs):
             linearity = self.linearity
         return Reliability(linearity, tuple(found.values()))
 
     def sentences(self, run: str | None = None, method: str | None = None) -> list[str]:
-        """What is known, in words, by default of all methods.
+        """What is known, in words: checks of a method, or else linearity; without a method, all.
 
         run: the folder, to say how to measure it.
         """
-        claims = (each for each in self.claims if method in (None, each.method))
-        known = [*filter(None, [self.linearity]), *claims]
+        claims = [each for each in self.claims if method in (None, each.method)]
+        linearity = None if method and claims else self.linearity
+        known = [*filter(None, [linearity]), *claims]
         command = f"run `whereof evaluate {run or 'RUN'} --protocols steadiness`"
         return [*map(str, known)] or [f"The reliability of estimates is not measured: {command}."]
 

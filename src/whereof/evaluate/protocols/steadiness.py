@@ -19,10 +19,11 @@ from whereof.evaluate.sample import Sample, Task
 from whereof.evaluate.statistics import Interval, measured, seeds_mean
 from whereof.evaluate.variant import draws_at_random, find_variant
 from whereof.retrain.engine import Job
+from whereof.retrain.size import CHECKS_EACH
 from whereof.run.reliability import Claims, Linearity
 from whereof.units import count, is_number, show
 
-_MOST_WEIGHED, _MOST_CLAIMS = 10, 50
+_MOST_WEIGHED, _MOST_CLAIMS = 10, 25
 """Maximum number of facts for linearity, and of predictions for claims."""
 
 
@@ -52,7 +53,7 @@ class SteadinessProtocol(Protocol):
     def count(self, options: EvaluateOptions, size: SampleSize) -> Retrainings:
         n_removals = min(options.removals, size.n_facts)
         n_weighed, n_claims = (min(size.n_predictions, n) for n in (_MOST_WEIGHED, _MOST_CLAIMS))
-        n_claims *= len(_claiming_methods([size.default_method, *options.methods]))
+        n_claims *= CHECKS_EACH * len(_claiming_methods([size.default_method, *options.methods]))
         return Retrainings(n_claims + n_weighed, n_removals, 2 * n_weighed + 1)
 
     def jobs(self, sample: Sample, options: EvaluateOptions) -> list[Job]:

@@ -10,11 +10,11 @@ from whereof.evaluate.protocol import SampleSize, count_retrainings
 from whereof.retrain.options import SmallestOptions
 from whereof.units import show
 
-MEASURE: dict[str, Any] = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 20}
+MEASURE: dict[str, Any] = {"kind": "evaluate", "protocols": ["steadiness"], "limit": 12}
 """The job that measures how reliable estimates are in a run."""
 EVALUATE: dict[str, Any] = {"kind": "evaluate", "protocols": ["removal"], "limit": 20}
 """The job that removes the strongest facts of some predictions."""
-RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 92}
+RETRAININGS = {"check": 2, "smallest": int(SmallestOptions.budget), "measure": 100}
 """The largest number of retrainings of a check, with the control; of a search; and of measuring."""
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _COMPILING = "the first time, compiling takes some minutes more"

@@ -12,6 +12,7 @@ from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
 from whereof.retrain.retrainer import CONTROL_DIFFERS
 from whereof.retrain.size import (
+    CHECKS_EACH,
     N_PREDICTIONS,
     NO_CURVE,
     correct_falls,
@@ -284,8 +285,8 @@ def _measures_sizes(trained: Trained, context: Context) -> bool:
 
 
 def _n_retrainings(n_drawn: int) -> int:
-    """The most retrainings that measure sizes: without one fact for each, and the control."""
-    return n_drawn + 1 if n_drawn else 0
+    """The most retrainings that measure sizes: without some facts for each, and the control."""
+    return CHECKS_EACH * n_drawn + 1 if n_drawn else 0
 
 
 def _key(trained: Trained, context: Context) -> str:
@@ -298,7 +299,7 @@ def _are_sizes(arrays: Arrays) -> bool:
     """Whether arrays of the run's folder fit what `measure_sizes` returns."""
     n_checks = np.size(arrays.get("checks", 0)) // 3
     kinds = like(curve=((2,), "float64"), checks=((n_checks, 3), "float64"))
-    return kinds(arrays) and n_checks <= N_PREDICTIONS
+    return kinds(arrays) and n_checks <= CHECKS_EACH * N_PREDICTIONS
 
 
 _UNSTEADY = (
