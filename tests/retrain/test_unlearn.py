@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from listening import Recorded
-from trained import train, train_ratings
+from trained import train, train_numbers, train_ratings
 
 import whereof
 from whereof.errors import WhereofError
@@ -89,6 +89,15 @@ def test_warm_training_goes_on_with_the_facts_that_are_left(
     assert not np.array_equal(one.entity_rows, rolled.entity_rows)
     assert one.trace is not None
     assert not np.array_equal(one.trace, rolled.trace)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "sgd"])
+def test_two_way_data_trains_warm(tmp_path: Path, optimizer: str) -> None:
+    run = train_numbers(tmp_path, optimizer=optimizer)
+    found = run.unlearn([3, 4], method="warm", out=tmp_path / "warm")
+    assert found.distance is not None
+    warm = whereof.Run.open(tmp_path / "warm")
+    assert warm.dataset.n_facts == run.dataset.n_facts - 2
 
 
 def test_a_run_that_unlearned_facts_unlearns_more(run: whereof.Run, tmp_path: Path) -> None:

@@ -166,11 +166,10 @@ def _train_on(
     places = (reduced.entities, relations)
     names = ("entities", "relations")
     for name, table, its_rows, kept in zip(names, trainer.tables, rows, places, strict=True):
-        if state is not None:
-            table.state[:] = state[f"{name}.state"][kept]
-            for field in ("touched", "tails"):
-                if len(getattr(table, field)):
-                    getattr(table, field)[:] = state[f"{name}.{field}"][kept]
+        for field in ("state", "touched", "tails"):
+            saved = (state or {}).get(f"{name}.{field}")  # a run keeps no empty arrays
+            if saved is not None:
+                getattr(table, field)[:] = saved[kept]
         table.state[:, : its_rows.shape[1]] = its_rows[kept]
     if state is not None:
         trainer.count[:] = state["count"]
