@@ -16,7 +16,7 @@ from whereof.data.dataset import Dataset
 from whereof.data.remove import Reduced
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
-from whereof.explain.facts import find_all, find_facts
+from whereof.explain.facts import find_all
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
@@ -92,9 +92,9 @@ class Unlearned:
         return str(render("unlearned-words", self))
 
 
-def find_removed(trained: Trained, facts: Any, options: UnlearnOptions) -> FactIds:
+def find_removed(trained: Trained, named: FactIds, options: UnlearnOptions) -> FactIds:
     """The facts to unlearn, ascending: those that are named, and those of entities and sources."""
-    data, found = trained.dataset, [find_facts(trained, facts)]
+    data, found = trained.dataset, [named]
     for entity in find_all(data.entities, options.entities):
         found.append(trained.adjacency.facts_of_entity(entity).astype(np.int64))
     for name in options.named_sources:
