@@ -129,6 +129,7 @@ def unlearn(
         method=options.method,
         n_removed=len(removed),
         removed=tuple(removed.tolist()),
+        first_removed=unlearning.name_removed(run.dataset, removed),
         n_entities_gone=run.dataset.n_entities - reduced.dataset.n_entities,
         n_relations_gone=run.dataset.n_relations - reduced.dataset.n_relations,
         seconds=took,

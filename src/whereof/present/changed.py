@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from whereof.present.metrics import metrics_table
+from whereof.present.names import ended, fact_text, noun_of
 from whereof.present.terminal import heading, show
 from whereof.retrain.unlearn import Unlearned
 from whereof.retrain.update import Updated
@@ -85,8 +86,13 @@ def show_unlearned(out: Console, unlearned: Unlearned) -> None:
 def _unlearned(unlearned: Unlearned) -> Iterator[str]:
     gone = [(unlearned.n_entities_gone, "entity"), (unlearned.n_relations_gone, "relation")]
     also = " and ".join(count(n, noun) for n, noun in gone if n)
-    facts = count(unlearned.n_removed, "fact")
-    yield f"Removed {facts}{f', and {also} without other facts' if also else ''}."
+    named = [fact_text(fact) for fact in unlearned.first_removed]
+    n_more = unlearned.n_removed - len(named)
+    facts = "; ".join([*named, *([f"and {n_more:,} more"] if n_more else [])])
+    noun = noun_of(unlearned.first_removed)
+    yield ended(f"Removed {count(unlearned.n_removed, noun)}: {facts}")
+    if also:
+        yield f"Removed {also} without other facts."
     took, distance = seconds(unlearned.seconds), unlearned.distance
     if distance is None or unlearned.retraining_seconds is None:
         yield f"Unlearning by {unlearned.method} took {took}."

@@ -16,6 +16,8 @@ from whereof.data.dataset import Dataset
 from whereof.data.remove import Reduced
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
+from whereof.explain.explain import describe_fact
+from whereof.explain.explanation import NamedFact
 from whereof.explain.facts import find_all
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.predict.prediction import Prediction
@@ -35,6 +37,10 @@ from whereof.types import FactIds, Numbers
 
 _COMPARED = 1000
 """Number of held-out facts, and of removed facts, that are compared; evenly spaced."""
+
+
+_NAMED = 5
+"""Number of removed facts that the result names."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,8 @@ class Unlearned:
     n_removed: int
     removed: tuple[int, ...]
     """The ids of the removed facts in the run before."""
+    first_removed: tuple[NamedFact, ...]
+    """The first five of them, by name."""
     n_entities_gone: int
     """Number of entities that have no training fact left, and are removed too."""
     n_relations_gone: int
@@ -108,6 +116,11 @@ def find_removed(trained: Trained, named: FactIds, options: UnlearnOptions) -> F
     if not len(removed):
         raise WhereofError("nothing to unlearn; name facts, or give --entity or --source")
     return removed
+
+
+def name_removed(data: Dataset, removed: FactIds) -> tuple[NamedFact, ...]:
+    """The first removed facts, by name."""
+    return tuple(NamedFact(**describe_fact(data, fact)) for fact in removed[:_NAMED].tolist())
 
 
 @dataclass(frozen=True, eq=False)
