@@ -127,6 +127,24 @@ def test_an_entity_is_gone_with_its_facts(run: whereof.Run, tmp_path: Path) -> N
     assert warm.n_removed == found.n_removed
 
 
+def test_models_are_compared_on_what_the_new_run_has(run: whereof.Run, tmp_path: Path) -> None:
+    found = run.unlearn(7, entity="burma", out=tmp_path / "new")
+    new, distance = whereof.Run.open(tmp_path / "new"), found.distance
+    assert distance is not None
+    assert distance.n_held_out == len(new.dataset.test) < len(run.dataset.test)
+    assert (distance.n_removed, found.n_removed) == (1, len(found.removed))
+    text = " ".join(str(found).split())
+    assert "The new run gives the 1 removed fact that it can score a mean probability of" in text
+    assert "On the held-out facts that are left, the probabilities of the new run" in text
+    names = run.dataset.fact_names(run.dataset.train[7])
+    (answer,) = new.predict(*names).answers
+    assert distance.unlearned.removed_probability == pytest.approx(answer.probability, rel=0.05)
+    alone = run.unlearn(entity="burma", out=tmp_path / "alone")
+    assert alone.distance is not None
+    assert alone.distance.unlearned.removed_probability is None
+    assert "removed facts" not in str(alone)
+
+
 def test_a_source_is_unlearned(tmp_path: Path) -> None:
     data = whereof.read("nations")
     names = [
@@ -152,7 +170,15 @@ def test_ratings(tmp_path: Path) -> None:
     found = run.unlearn(tmp_path / "suspicious.csv", out=tmp_path / "new")
     assert found.removed == tuple(sorted(fact.fact_id for fact in audit.suspicious))
     assert found.distance is not None
-    assert found.distance.before.mrr is None
+    qualities = (found.distance.before, found.distance.unlearned, found.distance.retrained)
+    held_out = run.dataset.test if len(run.dataset.test) else run.dataset.valid
+    for quality in qualities:
+        assert quality.mrr is quality.removed_probability is None
+        assert 0 < (quality.removed_rating or 0) < 6
+        assert (quality.rmse is None) == (not len(held_out))
+    assert found.distance.probability is None
+    assert "For the removed ratings, the new run predicts" in str(found)
+    assert "%" not in str(found)
     assert whereof.Run.open(tmp_path / "new").dataset.ratings is not None
     run.explain("u0", "m1", method="rollback", top=1).to_file(tmp_path / "why.tsv")
     assert run.unlearn(tmp_path / "why.tsv", out=tmp_path / "other", measure=False).n_removed == 1

@@ -116,7 +116,7 @@ def unlearn(
         notes.append(_NOT_MEASURED)
     elif options.measure:
         events.emit(Note("retraining from scratch without the facts, to compare"))
-        given = trained, removed, found.rows, run._recipe, events
+        given = trained, removed, reduced, found.rows, run._recipe, events
         distance, retraining = unlearning.measure_distance(*given)
     note = f"{len(removed)} facts were removed by whereof unlearn, method {options.method}"
     data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
