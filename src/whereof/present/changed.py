@@ -44,30 +44,33 @@ def _updated(updated: Updated) -> Iterator[str]:
     yield f"Added {added}{f' with {also}' if also else ''}{known}."
     took = f"{seconds(updated.training_seconds)} ({seconds(updated.seconds)} with metrics)"
     yield f"The additional training took {took}."
-    name, after = _quality(updated.metrics)
-    _, before = _quality(updated.metrics_before)
+    where, name, after = _quality(updated.metrics)
+    _, _, before = _quality(updated.metrics_before)
     if after is None or before is None:
         return
+    measured = f"The {name} on {where} facts"
     if updated.scratch is None:
-        yield f"The {name} on test facts goes from {percent(before)} to {percent(after)}."
+        yield f"{measured} goes from {percent(before)} to {percent(after)}."
         return
     scratch = updated.scratch
     share = updated.training_seconds / max(scratch.training_seconds, 1e-9)
     whole = updated.seconds / max(scratch.seconds, 1e-9)
-    _, wanted = _quality(scratch.metrics)
+    _, _, wanted = _quality(scratch.metrics)
     yield (
-        f"The {name} on test facts is {percent(after)}; trained from scratch on all facts it is "
+        f"{measured} is {percent(after)}; trained from scratch on all facts it is "
         f"{percent(wanted or 0.0)}, in {seconds(scratch.training_seconds)} "
         f"({seconds(scratch.seconds)} with metrics). So the update took {percent(share)} of the "
         f"training time, and {percent(whole)} of the whole time."
     )
 
 
-def _quality(metrics: dict[str, Any]) -> tuple[str, float | None]:
-    """The main metric of the test split, else of validation; None if there is none."""
-    found = metrics.get("test") or metrics.get("valid") or {}
+def _quality(metrics: dict[str, Any]) -> tuple[str, str, float | None]:
+    """Split, name and value of the main metric: on test facts, else on validation facts."""
+    where, found = "test", metrics.get("test")
+    if not found:
+        where, found = "validation", metrics.get("valid") or {}
     name = "ndcg@10" if "ndcg@10" in found else "mrr"
-    return name.upper(), found.get(name)
+    return where, name.upper(), found.get(name)
 
 
 def unlearned_words(unlearned: Unlearned) -> str:
