@@ -178,6 +178,26 @@ def test_ids_can_be_given_where_names_are_numbers(numbers: whereof.Run, given: A
     assert not any("read as names" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("place", ["subject", "object"])
+def test_a_place_tells_entities_of_one_name_apart(
+    numbers: whereof.Run, place: str, tmp_path: Path
+) -> None:
+    data, at = numbers.dataset, 0 if place == "subject" else 1
+    facts = [i for i, fact in enumerate(data.train) if data.fact_names(fact)[at] == "5"]
+    name = f"{place}:5"
+    removed = numbers.unlearn(entity=name, out=tmp_path / "new", measure=False)
+    assert removed.removed == tuple(facts)
+    user, item = data.fact_names(data.train[facts[0]])
+    shown = numbers.explain(user, item, entity=name, top=None, method="rollback").facts
+    assert {(it.subject, it.object)[at] for it in shown} == {"5"}
+    assert numbers.card(name).place == place
+    candidates = f"object:{item},object:7,object:2"
+    assert numbers.explain(user, item, candidates=candidates, method="rollback").facts
+    for call in (lambda: numbers.unlearn(entity="5"), lambda: numbers.card("5")):
+        with pytest.raises(whereof.WhereofError, match="write subject:5 or object:5"):
+            call()  # type: ignore[no-untyped-call]
+
+
 @pytest.mark.parametrize("word", ["WORDS", "TUPLE", "LIST", "TEXT", "IDS", "FRAME", "ARROW"])
 def test_impact_and_unlearn_name_facts_alike(
     nations: whereof.Run, word: str, tmp_path: Path

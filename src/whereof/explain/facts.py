@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.predict.scored import Trained
@@ -18,9 +19,14 @@ _MOST_PARTS = 12
 """A text with more commas is not split at every choice of them."""
 
 
-def find_all(vocabulary: Vocabulary, wanted: Any) -> list[int]:
-    """The ids of the given names: none, one or several."""
-    return [vocabulary.find(str(name)) for name in _as_list(wanted)]
+def find_entities(dataset: Dataset, wanted: Any) -> list[int]:
+    """The ids of the given entities: none, one or several names."""
+    return [dataset.find_entity(str(name)) for name in _as_list(wanted)]
+
+
+def find_relations(dataset: Dataset, wanted: Any) -> list[int]:
+    """The ids of the given relations: none, one or several names."""
+    return [dataset.relations.find(str(name)) for name in _as_list(wanted)]
 
 
 def find_facts(trained: Trained, wanted: Any) -> FactIds:

@@ -20,7 +20,7 @@ from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
 from whereof.explain.explain import describe_fact
 from whereof.explain.explanation import NamedFact
-from whereof.explain.facts import find_all
+from whereof.explain.facts import find_entities
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
@@ -120,7 +120,7 @@ class Unlearned:
 def find_removed(trained: Trained, named: FactIds, options: UnlearnOptions) -> FactIds:
     """The facts to unlearn, ascending: those that are named, and those of entities and sources."""
     data, found = trained.dataset, [named]
-    for entity in find_all(data.entities, options.entities):
+    for entity in find_entities(data, options.entities):
         found.append(trained.adjacency.facts_of_entity(entity).astype(np.int64))
     for name in options.named_sources:
         if data.sources is None:
