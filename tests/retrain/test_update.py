@@ -276,5 +276,7 @@ def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) ->
 
 
 def test_an_updated_run_is_not_trained_with_gifts(updated: whereof.Run) -> None:
+    events = Recorded()
     with pytest.raises(WhereofError, match="an updated run cannot be retrained with added facts"):
-        updated.sufficient("uk", "embassy", None, budget=4)
+        updated.sufficient("uk", "embassy", None, budget=4, method="unrolled", events=events)
+    assert not events.events

@@ -838,6 +838,7 @@ class Run(ArrayRun):
 
         given: dict[str, Any] = {**options}
         engine, chosen = EngineOptions.take(given), SmallestOptions.from_dict(given)
+        self._recipe.check_extendable()
         with open_cases(self, engine, events) as open_seeds:
             (case,) = open_seeds()
             gifts, its = Gifts.of(case, names, chosen), case.retrainer
