@@ -53,7 +53,8 @@ def update(
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
     table = read_new_facts(facts, options.reading)
     extended = extend_dataset(run.dataset, table)
-    data, config = extended.dataset, updating.plan_update(recipe, extended, options)
+    config = updating.plan_update(recipe, extended, options)
+    data = _noted(run, extended.dataset, facts)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
     state = run.read_state() or updating.replay_state(recipe, run.parameters, events)
@@ -90,6 +91,15 @@ def update(
         scratch=scratch,
         notes=tuple(notes),
     )
+
+
+def _noted(run: Run, data: Dataset, facts: Any) -> Dataset:
+    """The data of an updated run, with a note on the run and the file that it comes from."""
+    n_added = data.n_facts - run.dataset.n_facts
+    origin = f"from {facts}" if isinstance(facts, str | Path) else "from a table in memory"
+    parent = run.path or "a run in memory"
+    note = f"whereof update added {count(n_added, 'fact')} {origin} to the facts of {parent}"
+    return replace(data, notes=(*run.dataset.notes, *data.notes, note))
 
 
 def unlearn(
