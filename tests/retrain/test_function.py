@@ -104,6 +104,19 @@ def test_verify_calls_the_function_and_the_journal_keeps_what_it_returned(
     assert again.skipped == []
 
 
+def test_a_saved_run_has_the_retrainings_made_before(native: whereof.Run, tmp_path: Path) -> None:
+    again = Training(native)
+    run = elsewhere(native, again)
+    wanted = run.verify(*EGYPT, method="rollback", top=3)
+    assert wanted.n_known == 0
+    run.save(tmp_path / "kept")
+    again.skipped.clear()
+    opened = whereof.Run.open(tmp_path / "kept", retrain=again)
+    found = opened.verify(*EGYPT, method="rollback", top=3)
+    assert (found.actual, found.n_known) == (wanted.actual, found.n_retrainings)
+    assert again.skipped == []
+
+
 @pytest.mark.parametrize("method", ["verified", "retrain"])
 def test_methods_that_retrain_call_the_function(native: whereof.Run, method: str) -> None:
     again = Training(native)

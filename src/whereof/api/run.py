@@ -189,11 +189,19 @@ class Run(ArrayRun):
 
     @checked
     def save(self, path: str | Path) -> "Run":
-        """Write a run from arrays to a new folder, and return the run in that folder."""
+        """Write a run from arrays to a new folder, and return the run in that folder.
+
+        The folder has the retrainings that the run has finished.
+        """
+        from whereof.api.runs import open_cases
         from whereof.run.writer import write_run
 
         write_run(Path(path), self)
-        return type(self).open(path, retrain=self.retraining)
+        kept = type(self).open(path, retrain=self.retraining)
+        if len(self._journal):
+            with open_cases(kept, EngineOptions(), None) as open_seeds:
+                open_seeds()[0].retrainer.journal.add_all(self._journal)
+        return kept
 
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""
