@@ -259,7 +259,8 @@ def measure_distance(
     ratings = getattr(data.ratings, split)[chosen] if rated else None
     distance = Distance(
         _row_distance(every),
-        *((None, None, *apart) if rated else (*apart, None, None)),
+        *(apart if not rated else (None, None)),
+        *(apart if rated else (None, None)),
         len(chosen),
         len(gone),
         *(_quality(each, n, ratings) for each in stands),
@@ -277,7 +278,7 @@ def _are_left(reduced: Reduced, facts: Facts) -> NDArray[np.bool_]:
     """(n,) whether a reduced dataset has the entities and relations of former facts."""
     places = (reduced.entities, reduced.relations, reduced.entities)
     left = [np.isin(facts[:, at], former) for at, former in enumerate(places)]
-    return np.all(left, axis=0)
+    return np.asarray(np.all(left, axis=0))
 
 
 def _spaced(facts: Facts) -> FactIds:
