@@ -1,5 +1,6 @@
 """Unlearning: the facts are gone from data, rows and trace, and the distance is measured."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,8 @@ def test_models_are_compared_on_what_the_new_run_has(run: whereof.Run, tmp_path:
     text = " ".join(str(found).split())
     assert "The new run gives the 1 removed fact that it can score a mean probability of" in text
     assert "On the held-out facts that are left, the probabilities of the new run" in text
+    point = replace(found, distance=replace(distance, probability=0.01, probability_before=0.02))
+    assert "differ from the retrained ones by 1.0 points on average" in str(point)
     names = run.dataset.fact_names(run.dataset.train[7])
     (answer,) = new.predict(*names).answers
     assert distance.unlearned.removed_probability == pytest.approx(answer.probability, rel=0.05)

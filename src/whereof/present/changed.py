@@ -103,16 +103,16 @@ def _unlearned(unlearned: Unlearned) -> Iterator[str]:
         return
     other = seconds(unlearned.retraining_seconds)
     yield f"Unlearning by {unlearned.method} took {took}; retraining from scratch takes {other}."
-    yield from _removed_words(unlearned.n_removed, distance)
+    yield from _removed_words(unlearned, distance)
     yield from _held_out_words(distance, all_left=not also)
 
 
-def _removed_words(n_removed: int, distance: Distance) -> Iterator[str]:
+def _removed_words(unlearned: Unlearned, distance: Distance) -> Iterator[str]:
     """What the new run and the retrained model predict of the removed facts."""
     after, wanted = distance.unlearned, distance.retrained
-    noun = "fact" if after.removed_rating is None else "rating"
+    noun = noun_of(unlearned.first_removed)
     removed = f"removed {noun}s"
-    if distance.n_removed < n_removed:
+    if distance.n_removed < unlearned.n_removed:
         removed = f"{count(distance.n_removed, f'removed {noun}')} that it can score"
     if after.removed_rating is not None and wanted.removed_rating is not None:
         mine, other = (show_value(it.removed_rating, "rating") for it in (after, wanted))
