@@ -37,6 +37,15 @@ def train_ratings(folder: Path, epochs: int) -> whereof.Run:
     return whereof.train(folder / "ratings.tsv", out=folder / "run", epochs=epochs, **settings)
 
 
+def train_numbers(folder: Path, **settings: Any) -> whereof.Run:
+    """Users 0 to 7 who click items 0 to 7: a user and an item have the same name."""
+    clicks = [(user, (user * step + 3) % 8) for user in range(8) for step in (0, 1, 2, 5)]
+    lines = [f"{user}\t{item}\n" for user, item in dict.fromkeys(clicks)]
+    (folder / "clicks.tsv").write_text("".join(lines))
+    settings = {"columns": "1,2", "dim": 4, "epochs": 3, "search": False} | settings
+    return whereof.train(folder / "clicks.tsv", out=folder / "run", model="mf", **settings)
+
+
 def train_copies(folder: Path, accumulator: float | None = 0.0) -> whereof.Run:
     """Four relations that say the same. Of the first, one fact is missing: e0 r0 e5."""
     rng = np.random.default_rng(5)

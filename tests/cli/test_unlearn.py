@@ -1,6 +1,7 @@
 """`whereof unlearn` as a user types it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,16 @@ def test_the_command_makes_a_run_without_the_facts(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["removed"], found["run"]) == ([5, 7], "new")
+    assert (
+        ",".join(found["first_removed"][1][it] for it in ("subject", "relation", "object")) == fact
+    )
     assert found["distance"]["rows"] > 0
     assert library.Run.open(folder / "new").dataset.n_facts == run.dataset.n_facts - 2
     text = whereof("unlearn", "run", "--entity", "burma", "-o", "other", cwd=folder).stdout
-    assert "and 1 entity without other facts" in text
+    assert "Removed 1 entity without other facts." in text
+    assert re.search(
+        r"^Removed \d+ facts: (\w+ \w+ \w+; ){5}and [\d,]+ more\.", " ".join(text.split())
+    )
     assert "Compared with retraining from scratch" in text
     text = whereof("unlearn", "run", "5,7", "-o", "both", cwd=folder).stdout
     models = (found["distance"][name]["removed_probability"] for name in ("unlearned", "retrained"))

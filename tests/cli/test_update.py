@@ -33,7 +33,17 @@ def test_the_command_makes_a_run(folder: Path) -> None:
     assert "run: two" in text
     one, two = (library.Run.open(folder / name) for name in ("one", "two"))
     assert one.metrics == two.metrics == found["metrics"]
-    assert whereof("info", "one", cwd=folder).returncode == 0
+    info = " ".join(whereof("info", "one", cwd=folder).stdout.split())
+    n_old = library.Run.open(folder / "run").dataset.n_facts
+    note = f"whereof update added {found['n_added']} facts from new.tsv to the facts of run"
+    assert f"note: {note}" in info
+    assert f"phases {n_old} facts: trained on {3 * n_old}; then" in info.replace(",", "")
+    assert "in each epoch" in info
+    assert "'n_facts'" not in info
+    assert whereof("report", "one", "-o", "one.html", cwd=folder).returncode == 0
+    page = (folder / "one.html").read_text()
+    assert "in each epoch" in page
+    assert "n_facts" not in page
     assert whereof("explain", "one", "atlantis", "embassy", "usa", cwd=folder).returncode == 0
 
 

@@ -79,7 +79,7 @@ def test_same_name_in_two_ranges() -> None:
     assert vocabulary.find("1", range(2, 4)) == 2
     assert vocabulary.find("Heat") == 2
     assert (vocabulary.label(0), vocabulary.label(2)) == ("1", "Heat")
-    assert "subject or the object" in failure(vocabulary, "1")
+    assert "write subject:1 or object:1" in failure(vocabulary, "1")
     assert failure(vocabulary, "3", range(2)).startswith("'3' is an object")
 
 

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
-from trained import train
+from trained import train, train_numbers
 
 import whereof
 from explain.helpers import check_all_facts, random_asks, random_run
@@ -144,3 +146,97 @@ def test_facts_by_id_or_names(nations: whereof.Run, spelled: Any) -> None:
 def test_several_facts_in_one_text(nations: whereof.Run) -> None:
     for spelled in ("3,1,2", "3 1 2", ["3", "1,2"], [3, 1, 2, 3]):
         assert find_facts(nations._trained, spelled).tolist() == [3, 1, 2]
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    return train_numbers(tmp_path_factory.mktemp("numbers"))
+
+
+@pytest.mark.parametrize("form", ["{},{}", "{} {}", "WORDS", "LIST"])
+def test_names_win_over_ids_and_a_note_says_so(
+    numbers: whereof.Run, form: str, tmp_path: Path
+) -> None:
+    user, item = numbers.dataset.fact_names(numbers.dataset.train[20])
+    text = form.format(user, item) if "{" in form else f"{user} {item}"
+    given: Any = {"WORDS": (user, item), "LIST": ([user, item],)}.get(form, (text,))
+    note = f"{text!r} was read as names; to give ids, write 'id:{user} id:{item}'"
+    removed = numbers.unlearn(*given, out=tmp_path / "new", measure=False)
+    assert (removed.removed, removed.notes) == ((20,), (note,))
+    impact = numbers.impact(*given)
+    assert [it.fact_id for it in impact.facts] == [20]
+    assert note in impact.notes
+
+
+@pytest.mark.parametrize(
+    "given", [("id:1,id:2",), ("id:1", "id:2"), (1, 2), ([1, 2],), ("1,2",), ("1", "2"), ("1,2,1",)]
+)
+def test_ids_can_be_given_where_names_are_numbers(numbers: whereof.Run, given: Any) -> None:
+    """No user 1 clicked item 2."""
+    found = numbers.impact(*given)
+    assert [it.fact_id for it in found.facts] == [1, 2]
+    assert not any("read as names" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("place", ["subject", "object"])
+def test_a_place_tells_entities_of_one_name_apart(
+    numbers: whereof.Run, place: str, tmp_path: Path
+) -> None:
+    data, at = numbers.dataset, 0 if place == "subject" else 1
+    facts = [i for i, fact in enumerate(data.train) if data.fact_names(fact)[at] == "5"]
+    name = f"{place}:5"
+    removed = numbers.unlearn(entity=name, out=tmp_path / "new", measure=False)
+    assert removed.removed == tuple(facts)
+    user, item = data.fact_names(data.train[facts[0]])
+    shown = numbers.explain(user, item, entity=name, top=None, method="rollback").facts
+    assert {(it.subject, it.object)[at] for it in shown} == {"5"}
+    assert numbers.card(name).place == place
+    candidates = f"object:{item},object:7,object:2"
+    assert numbers.explain(user, item, candidates=candidates, method="rollback").facts
+    for call in (lambda: numbers.unlearn(entity="5"), lambda: numbers.card("5")):
+        with pytest.raises(whereof.WhereofError, match="write subject:5 or object:5"):
+            call()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("word", ["WORDS", "TUPLE", "LIST", "TEXT", "IDS", "FRAME", "ARROW"])
+def test_impact_and_unlearn_name_facts_alike(
+    nations: whereof.Run, word: str, tmp_path: Path
+) -> None:
+    data, frame = nations.dataset, pd.DataFrame({"fact_id": [7, 9]})
+    seven, nine = (data.fact_names(data.train[fact]) for fact in (7, 9))
+    given: Any = {
+        "WORDS": seven,
+        "TUPLE": (seven,),
+        "LIST": ([seven, nine],),
+        "TEXT": (",".join(seven), " ".join(nine)),
+        "IDS": (7, 9),
+        "FRAME": (frame,),
+        "ARROW": (pa.Table.from_pandas(frame),),
+    }[word]
+    wanted = (7,) if word in ("WORDS", "TUPLE") else (7, 9)
+    assert nations.unlearn(*given, out=tmp_path / "new", measure=False).removed == wanted
+    assert tuple(it.fact_id for it in nations.impact(*given).facts) == wanted
+
+
+def test_the_records_of_an_audit_name_facts(nations: whereof.Run, tmp_path: Path) -> None:
+    found = nations.audit(top=3).suspicious
+    wanted = sorted(it.fact_id for it in found)
+    assert nations.unlearn(found, out=tmp_path / "new", measure=False).removed == tuple(wanted)
+    assert sorted(it.fact_id for it in nations.impact(*found).facts) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("egypt", "embasy", "usa"), "unknown relation 'embasy'; did you mean 'embassy'"),
+        (("egypt", "usa"), "'egypt usa' is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
+        ((7.5,), "7.5 is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
+        ((-1,), "no fact has id -1; ids go from 0 to"),
+        ((pd.DataFrame({"id": range(99)}),), "has the columns .'id'.; name the column with ids"),
+    ],
+)
+def test_what_names_no_fact_is_said(nations: whereof.Run, given: Any, message: str) -> None:
+    for call in (nations.impact, nations.unlearn):
+        with pytest.raises(whereof.WhereofError, match=message) as caught:
+            call(*given)
+        assert len(str(caught.value).splitlines()) == 1

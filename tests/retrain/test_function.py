@@ -104,6 +104,19 @@ def test_verify_calls_the_function_and_the_journal_keeps_what_it_returned(
     assert again.skipped == []
 
 
+def test_a_saved_run_has_the_retrainings_made_before(native: whereof.Run, tmp_path: Path) -> None:
+    again = Training(native)
+    run = elsewhere(native, again)
+    wanted = run.verify(*EGYPT, method="rollback", top=3)
+    assert wanted.n_known == 0
+    run.save(tmp_path / "kept")
+    again.skipped.clear()
+    opened = whereof.Run.open(tmp_path / "kept", retrain=again)
+    found = opened.verify(*EGYPT, method="rollback", top=3)
+    assert (found.actual, found.n_known) == (wanted.actual, found.n_retrainings)
+    assert again.skipped == []
+
+
 @pytest.mark.parametrize("method", ["verified", "retrain"])
 def test_methods_that_retrain_call_the_function(native: whereof.Run, method: str) -> None:
     again = Training(native)
@@ -229,8 +242,9 @@ def test_the_distance_is_that_of_a_model_with_its_own_function(
     assert found[0].retrained == found[1].retrained
 
 
-def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run) -> None:
+def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run, tmp_path: Path) -> None:
     run = elsewhere(native, Training(native))
+    elsewhere(native).save(tmp_path / "saved")
     for call, said in (
         (lambda: elsewhere(native).verify(*EGYPT), "pass your own training function"),
         (lambda: run.explain(*EGYPT, method="tracin"), "runs of other software have none; train a"),
@@ -239,6 +253,7 @@ def test_what_cannot_be_done_is_said_in_one_line(native: whereof.Run) -> None:
         (lambda: run.sufficient(*EGYPT), "can only leave facts out"),
         (lambda: run.unlearn([1], method="warm"), "so method warm cannot continue its training"),
         (lambda: run.update({"subject": ["egypt"]}), "so update cannot continue its training"),
+        (lambda: whereof.resume(tmp_path / "saved"), "so whereof cannot continue its training"),
         (lambda: elsewhere(native, trace=None).unlearn([1]), "trained it: record a trace there"),
         (lambda: run.evaluate(protocols="theory", limit=2), "did not record norms"),
     ):

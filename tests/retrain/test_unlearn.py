@@ -1,5 +1,6 @@
 """Unlearning: the facts are gone from data, rows and trace, and the distance is measured."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from listening import Recorded
-from trained import train, train_ratings
+from trained import train, train_numbers, train_ratings
 
 import whereof
 from whereof.errors import WhereofError
@@ -91,6 +92,15 @@ def test_warm_training_goes_on_with_the_facts_that_are_left(
     assert not np.array_equal(one.trace, rolled.trace)
 
 
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "sgd"])
+def test_two_way_data_trains_warm(tmp_path: Path, optimizer: str) -> None:
+    run = train_numbers(tmp_path, optimizer=optimizer)
+    found = run.unlearn([3, 4], method="warm", out=tmp_path / "warm")
+    assert found.distance is not None
+    warm = whereof.Run.open(tmp_path / "warm")
+    assert warm.dataset.n_facts == run.dataset.n_facts - 2
+
+
 def test_a_run_that_unlearned_facts_unlearns_more(run: whereof.Run, tmp_path: Path) -> None:
     run.unlearn(REMOVED, out=tmp_path / "one", measure=False)
     one = whereof.Run.open(tmp_path / "one")
@@ -118,6 +128,26 @@ def test_an_entity_is_gone_with_its_facts(run: whereof.Run, tmp_path: Path) -> N
     assert warm.n_removed == found.n_removed
 
 
+def test_models_are_compared_on_what_the_new_run_has(run: whereof.Run, tmp_path: Path) -> None:
+    found = run.unlearn(7, entity="burma", out=tmp_path / "new")
+    new, distance = whereof.Run.open(tmp_path / "new"), found.distance
+    assert distance is not None
+    assert distance.n_held_out == len(new.dataset.test) < len(run.dataset.test)
+    assert (distance.n_removed, found.n_removed) == (1, len(found.removed))
+    text = " ".join(str(found).split())
+    assert "The new run gives the 1 removed fact that it can score a mean probability of" in text
+    assert "On the held-out facts that are left, the probabilities of the new run" in text
+    point = replace(found, distance=replace(distance, probability=0.01, probability_before=0.02))
+    assert "differ from the retrained ones by 1.0 points on average" in str(point)
+    names = run.dataset.fact_names(run.dataset.train[7])
+    (answer,) = new.predict(*names).answers
+    assert distance.unlearned.removed_probability == pytest.approx(answer.probability, rel=0.05)
+    alone = run.unlearn(entity="burma", out=tmp_path / "alone")
+    assert alone.distance is not None
+    assert alone.distance.unlearned.removed_probability is None
+    assert "removed facts" not in str(alone)
+
+
 def test_a_source_is_unlearned(tmp_path: Path) -> None:
     data = whereof.read("nations")
     names = [
@@ -143,7 +173,15 @@ def test_ratings(tmp_path: Path) -> None:
     found = run.unlearn(tmp_path / "suspicious.csv", out=tmp_path / "new")
     assert found.removed == tuple(sorted(fact.fact_id for fact in audit.suspicious))
     assert found.distance is not None
-    assert found.distance.before.mrr is None
+    qualities = (found.distance.before, found.distance.unlearned, found.distance.retrained)
+    held_out = run.dataset.test if len(run.dataset.test) else run.dataset.valid
+    for quality in qualities:
+        assert quality.mrr is quality.removed_probability is None
+        assert 0 < (quality.removed_rating or 0) < 6
+        assert (quality.rmse is None) == (not len(held_out))
+    assert found.distance.probability is None
+    assert "For the removed ratings, the new run predicts" in str(found)
+    assert "%" not in str(found)
     assert whereof.Run.open(tmp_path / "new").dataset.ratings is not None
     run.explain("u0", "m1", method="rollback", top=1).to_file(tmp_path / "why.tsv")
     assert run.unlearn(tmp_path / "why.tsv", out=tmp_path / "other", measure=False).n_removed == 1

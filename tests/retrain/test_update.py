@@ -1,6 +1,7 @@
 """Updates: training goes on, and training through all phases again gives the same bits."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,19 @@ def test_training_again_gives_the_same_bits(
     assert not np.array_equal(updated.entity_rows[: len(run.entity_rows)], run.entity_rows)
     updated.update(frame(facts[320:330]), out=tmp_path / "again", epochs=1)
     assert same(whereof.Run.open(tmp_path / "again"))
+
+
+@pytest.mark.parametrize(
+    ("split", "where"), [("test", "test facts"), ("valid", "validation facts")]
+)
+def test_the_words_name_the_split(
+    tmp_path: Path, facts: list[tuple[str, ...]], split: str, where: str
+) -> None:
+    held_out = {"test_fraction": 0.0, "valid_fraction": 0.0} | {f"{split}_fraction": 0.1}
+    run = whereof.train(frame(facts[:200]), out=tmp_path / "run", **SMALL | held_out)
+    found = run.update(frame(facts[200:205]), out=tmp_path / "new", epochs=1, compare=True)
+    assert f"The MRR on {where} is" in str(found)
+    assert f"The MRR on {where} goes from" in str(replace(found, scratch=None))
 
 
 @pytest.mark.parametrize("inverse", [False, True])
@@ -262,5 +276,7 @@ def test_what_cannot_be_updated(tmp_path: Path, facts: list[tuple[str, ...]]) ->
 
 
 def test_an_updated_run_is_not_trained_with_gifts(updated: whereof.Run) -> None:
+    events = Recorded()
     with pytest.raises(WhereofError, match="an updated run cannot be retrained with added facts"):
-        updated.sufficient("uk", "embassy", None, budget=4)
+        updated.sufficient("uk", "embassy", None, budget=4, method="unrolled", events=events)
+    assert not events.events

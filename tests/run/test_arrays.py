@@ -320,6 +320,28 @@ def test_a_run_may_have_no_facts_to_explain_by() -> None:
         run.explain("a", "r", "b")
 
 
+def test_facts_that_occur_twice_are_noted(tmp_path: Path) -> None:
+    facts = [(0, 0, 1), (1, 0, 2), (0, 0, 1)]
+    rows = np.ones((3, 2))
+    run = whereof.Run.from_arrays(
+        model="distmult",
+        entities=["a", "b", "c"],
+        relations=["r"],
+        facts=facts,
+        valid=[(2, 0, 0)],
+        test=[(1, 0, 2), (2, 0, 1)],
+        entity_rows=rows,
+        relation_rows=rows[:1],
+    )
+    assert run.dataset.n_facts == len(facts)
+    notes = [
+        "facts: 1 duplicate fact kept, each with its own id",
+        "test: 1 of 2 facts also in training, so the metrics are too good",
+    ]
+    assert run.info()["notes"] == notes
+    assert run.save(tmp_path / "run").info()["notes"] == notes
+
+
 def test_more_subjects_than_entities_are_refused() -> None:
     with pytest.raises(whereof.WhereofError, match="n_subjects is 9; choose 1 to 3"):
         whereof.Run.from_arrays(**_arrays(), n_subjects=9)

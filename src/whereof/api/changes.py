@@ -2,9 +2,12 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from whereof.api.run import Run, make_scorer
 from whereof.api.runs import free_path, train_run
@@ -15,6 +18,7 @@ from whereof.retrain.options import UnlearnOptions, UpdateOptions
 from whereof.run.writer import RunWriter, write_run
 from whereof.training.config import MachineOptions
 from whereof.training.results import Parameters
+from whereof.types import FactIds
 from whereof.units import count
 
 if TYPE_CHECKING:
@@ -49,7 +53,8 @@ def update(
     start, recipe, machine = time.monotonic(), run._recipe, MachineOptions()
     table = read_new_facts(facts, options.reading)
     extended = extend_dataset(run.dataset, table)
-    data, config = extended.dataset, updating.plan_update(recipe, extended, options)
+    config = updating.plan_update(recipe, extended, options)
+    data = _noted(run, extended.dataset, facts)
     path = free_path(f"{data.name}-{config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
     state = run.read_state() or updating.replay_state(recipe, run.parameters, events)
@@ -88,8 +93,17 @@ def update(
     )
 
 
+def _noted(run: Run, data: Dataset, facts: Any) -> Dataset:
+    """The data of an updated run, with a note on the run and the file that it comes from."""
+    n_added = data.n_facts - run.dataset.n_facts
+    origin = f"from {facts}" if isinstance(facts, str | Path) else "from a table in memory"
+    parent = run.path or "a run in memory"
+    note = f"whereof update added {count(n_added, 'fact')} {origin} to the facts of {parent}"
+    return replace(data, notes=(*run.dataset.notes, *data.notes, note))
+
+
 def unlearn(
-    run: Run, facts: Any, out: str | Path | None, options: UnlearnOptions, events: Events
+    run: Run, facts: Sequence[Any], out: str | Path | None, options: UnlearnOptions, events: Events
 ) -> "Unlearned":
     """A new run without some facts of another."""
     from whereof.data.remove import remove_facts
@@ -101,7 +115,7 @@ def unlearn(
             "other software trained this run, so method warm cannot continue its training; choose "
             "method rollback"
         )
-    named, notes = _read_fact_files(trained, facts)
+    named, notes = _read_facts(trained, facts)
     removed = unlearning.find_removed(trained, named, options)
     path = free_path(f"{run.dataset.name}-{run.config.model}") if out is None else Path(out)
     RunWriter.check_place(path, 0)
@@ -112,7 +126,7 @@ def unlearn(
         notes.append(_NOT_MEASURED)
     elif options.measure:
         events.emit(Note("retraining from scratch without the facts, to compare"))
-        given = trained, removed, found.rows, run._recipe, events
+        given = trained, removed, reduced, found.rows, run._recipe, events
         distance, retraining = unlearning.measure_distance(*given)
     note = f"{len(removed)} facts were removed by whereof unlearn, method {options.method}"
     data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
@@ -125,6 +139,7 @@ def unlearn(
         method=options.method,
         n_removed=len(removed),
         removed=tuple(removed.tolist()),
+        first_removed=unlearning.name_removed(run.dataset, removed),
         n_entities_gone=run.dataset.n_entities - reduced.dataset.n_entities,
         n_relations_gone=run.dataset.n_relations - reduced.dataset.n_relations,
         seconds=took,
@@ -134,32 +149,35 @@ def unlearn(
     )
 
 
-def _read_fact_files(trained: "Trained", facts: Any) -> tuple[list[Any], list[str]]:
-    """The given facts, with those of files by id; and notes on rows of files that were skipped."""
+def _read_facts(trained: "Trained", given: Sequence[Any]) -> tuple[FactIds, list[str]]:
+    """The ids of the given facts, also of those in files; and notes on how they were read."""
     from whereof.data.read import is_file_name
-    from whereof.explain.facts import find_facts
+    from whereof.explain.facts import find_facts, name_notes
 
-    found, notes = list[Any](), list[str]()
-    given = facts if isinstance(facts, list | tuple) else [facts]
-    for each in given if facts is not None else []:
-        # Unlike Path.is_file, os.path.isfile does not raise an error for names that are too long.
+    if len(given) == 1 and isinstance(given[0], list | tuple):
+        (given,) = given
+    listed, named, notes = list[int](), list[Any](), list[str]()
+    for each in given:
         is_path = isinstance(each, str | Path) and not str(each).isdecimal()
-        if is_path and os.path.isfile(each):  # noqa: PTH113
-            ids, n_rows = _read_listed(trained, Path(each))
-            found += ids
-            if others := n_rows - len(ids):
-                said = "are not training facts; they were skipped"
-                said = "is not a training fact; it was skipped" if others == 1 else said
-                notes.append(f"{others:,} of {count(n_rows, 'fact')} of {each} {said}")
+        # Unlike Path.is_file, os.path.isfile does not raise an error for names that are too long.
+        if not (is_path and os.path.isfile(each)):  # noqa: PTH113
+            named.append(each)
             continue
-        try:
-            find_facts(trained, [each])
-        except WhereofError:
-            if is_path and is_file_name(str(each)):
-                raise WhereofError(f"no such file: {each}; check the path") from None
-            raise
-        found.append(each)
-    return found, notes
+        ids, n_rows = _read_listed(trained, Path(each))
+        listed += ids
+        if n_skipped := n_rows - len(ids):
+            said = "are not training facts; they were skipped"
+            said = "is not a training fact; it was skipped" if n_skipped == 1 else said
+            notes.append(f"{n_skipped:,} of {count(n_rows, 'fact')} of {each} {said}")
+    try:
+        found = find_facts(trained, [named])
+    except WhereofError:
+        paths = (str(each) for each in named if isinstance(each, str | Path))
+        if missing := next(filter(is_file_name, paths), None):
+            raise WhereofError(f"no such file: {missing}; check the path") from None
+        raise
+    notes += name_notes(trained, named, found)
+    return np.union1d(listed, found).astype(np.int64), notes
 
 
 def _read_listed(trained: "Trained", path: Path) -> tuple[list[int], int]:

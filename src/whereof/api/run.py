@@ -189,11 +189,19 @@ class Run(ArrayRun):
 
     @checked
     def save(self, path: str | Path) -> "Run":
-        """Write a run from arrays to a new folder, and return the run in that folder."""
+        """Write a run from arrays to a new folder, and return the run in that folder.
+
+        The folder has the retrainings that the run has finished.
+        """
+        from whereof.api.runs import open_cases
         from whereof.run.writer import write_run
 
         write_run(Path(path), self)
-        return type(self).open(path, retrain=self.retraining)
+        kept = type(self).open(path, retrain=self.retraining)
+        if len(self._journal):
+            with open_cases(kept, EngineOptions(), None) as open_seeds:
+                open_seeds()[0].retrainer.journal.add_all(self._journal)
+        return kept
 
     def summary(self) -> dict[str, Any]:
         """What `whereof train --json` prints."""
@@ -608,15 +616,15 @@ class Run(ArrayRun):
     @checked
     def impact(
         self,
-        *fact: str | int,
+        *facts: Any,
         events: Events | None = None,
         **options: Unpack[keywords.ImpactKeywords],
     ) -> "Impact":
         """Estimate which predictions a training fact holds up.
 
-        `fact` is the names of the fact, also as one text with commas, or its id. If you give
-        several ids, these facts are removed together. `options` are fields of
-        `whereof.ImpactOptions`, such as predictions, split and method, and of
+        `facts` are the names of one fact, also as one text with commas; ids; texts; or lists or
+        tables of facts, as for `unlearn`. Several facts are removed together. `options` are fields
+        of `whereof.ImpactOptions`, such as predictions, split and method, and of
         `whereof.EngineOptions`. With `verify`, Whereof also retrains without the fact; the listed
         predictions then have `before`, `actual` and `claim`.
         """
@@ -624,13 +632,11 @@ class Run(ArrayRun):
         from whereof.explain.impact import find_impact
         from whereof.retrain.verify import verify_impact
 
-        ids = all(str(each).replace(",", "").isdecimal() for each in fact)
-        wanted = [*fact] if ids or len(fact) == 1 else [[*map(str, fact)]]
         given: dict[str, Any] = {**options}
         engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
         claims = self.reliability.of(asked.method)
         said = claims is not None and claims.believable
-        found = find_impact(self._trained, wanted, asked, events or Events(), says_tops=said)
+        found = find_impact(self._trained, facts, asked, events or Events(), says_tops=said)
         if not (asked.verify and found.predictions):
             return found
         with open_cases(self, engine, events) as open_seeds:
@@ -840,6 +846,7 @@ class Run(ArrayRun):
 
         given: dict[str, Any] = {**options}
         engine, chosen = EngineOptions.take(given), SmallestOptions.from_dict(given)
+        self._recipe.check_extendable()
         with open_cases(self, engine, events) as open_seeds:
             (case,) = open_seeds()
             gifts, its = Gifts.of(case, names, chosen), case.retrainer
@@ -850,18 +857,18 @@ class Run(ArrayRun):
     @checked
     def unlearn(
         self,
-        facts: Any = None,
-        *,
+        *facts: Any,
         out: str | Path | None = None,
         events: Events | None = None,
         **options: Unpack[keywords.UnlearnKeywords],
     ) -> "Unlearned":
         """Write a new run without some facts, and measure how far it is from retraining.
 
-        `facts` are ids or names, as for `verify`, or a file of facts, such as one that
-        `Audit.to_file` writes; or give `entity` or `source`. `out` is the new folder, by default
-        one in `runs/`. `options` are fields of `whereof.UnlearnOptions`,
-        such as method and measure.
+        `facts` are the names of one fact; ids; texts such as "SUBJECT,RELATION,OBJECT"; records
+        such as those of `Audit.suspicious`; tables with a column `fact_id`; lists of these; or
+        files of facts, such as one that `Audit.to_file` writes. Or give `entity` or `source`.
+        `out` is the new folder, by default one in `runs/`. `options` are fields of
+        `whereof.UnlearnOptions`, such as method and measure.
         """
         from whereof.api.changes import unlearn
 

@@ -143,6 +143,11 @@ def resume(
     """
     start, machine = time.monotonic(), MachineOptions.from_dict({**options})
     run = Run.open(path, unfinished=True)
+    if run.manifest.finished and run._n_trained is None:
+        raise WhereofError(
+            f"{path} was trained by other software, so whereof cannot continue its training; "
+            f"see what it holds with whereof info {path}"
+        )
     if run.manifest.finished:
         RunWriter(Path(path), run.manifest, machine.memory_share).sweep()
         return run

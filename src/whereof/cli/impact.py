@@ -21,7 +21,8 @@ def command(
     """Show which predictions a training fact holds up.
 
     FACT is SUBJECT RELATION OBJECT, also with commas between them, or the id of the fact. Two-way
-    runs have no RELATION. To remove several facts together, give their ids, separated by commas.
+    runs have no RELATION. To remove several facts together, give their ids, or several texts
+    SUBJECT,RELATION,OBJECT. Where numbers can be names or ids, names win: write id:5 for an id.
 
     Whereof looks at the top new answers to the test queries, and to the queries that the fact
     answers. --predictions names other predictions. Whereof estimates each prediction without the

@@ -21,11 +21,13 @@ def command(
 ) -> _options.Result:
     """Make a new run without some facts.
 
-    FACTS are ids, names such as SUBJECT,RELATION,OBJECT, or files of facts, such as one that
-    `whereof audit -o` writes. --entity and --source choose all facts of an entity or of a source.
-    Whereof removes the facts from the data and the trace of the new
-    run, and subtracts from its rows what they changed. It also removes entities and relations that
-    have no other fact.
+    FACTS are the words of one fact, SUBJECT RELATION OBJECT; texts such as SUBJECT,RELATION,OBJECT;
+    ids; or files of facts, such as one that `whereof audit -o` writes. Two-way runs have no
+    RELATION. Where numbers can be names or ids, names win: write id:5 for an id. --entity and
+    --source choose all facts of an entity or of a source.
+
+    Whereof removes the facts from the data and the trace of the new run, and subtracts from its
+    rows what they changed. It also removes entities and relations that have no other fact.
 
     Unlearning is approximate. Whereof also retrains the model once from scratch without the facts,
     and shows how far the new run is from the retrained model. --no-measure skips this. RUN does not
@@ -34,5 +36,5 @@ def command(
     from whereof.present.changed import show_unlearned
     from whereof.present.terminal import console
 
-    found = run.unlearn([*facts], out=out, events=events, **_options.given(settings))
+    found = run.unlearn(*facts, out=out, events=events, **_options.given(settings))
     return found, partial(show_unlearned, console(), found)

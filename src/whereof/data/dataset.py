@@ -167,6 +167,14 @@ class Dataset(Tabular):
         relation = () if self.two_way else (self.relations.name(fact[RELATION]),)
         return self.entities.name(fact[SUBJECT]), *relation, self.entities.name(fact[OBJECT])
 
+    def find_entity(self, text: str) -> int:
+        """The id of an entity; `subject:5` and `object:5` name the one of a place."""
+        place, _, name = text.partition(":")
+        among = {"subject": self.subjects, "object": self.objects}.get(place)
+        if among is None or self.entities.matches(text):
+            return self.entities.find(text)
+        return self.entities.find(name, among)
+
     def to_arrow(self) -> Any:
         """An Arrow table with one row per fact of all splits, training facts first.
 

@@ -66,7 +66,7 @@ def extend_dataset(dataset: Dataset, table: FactTable) -> Extended:
         weights=_weights(dataset, columns.get("weight"), kept),
         notes=table.notes,
     )
-    n_held_out = int(_is_in(added, held_out).sum())
+    n_held_out = int(is_in(added, held_out).sum())
     return Extended(grown, len(facts) - len(added), n_held_out)
 
 
@@ -112,7 +112,8 @@ def _codes(facts: Facts) -> NDArray[Any]:
     return rows.view([("", np.int32)] * 3).ravel()
 
 
-def _is_in(facts: Facts, others: Facts) -> NDArray[np.bool_]:
+def is_in(facts: Facts, others: Facts) -> NDArray[np.bool_]:
+    """(n,) whether each fact is among other facts."""
     return np.isin(_codes(facts), _codes(others))
 
 
@@ -120,7 +121,7 @@ def _first_new(known: Facts, facts: Facts) -> NDArray[np.bool_]:
     """(n,) whether a fact is not known, and is not a repetition of an earlier one."""
     first = np.zeros(len(facts), bool)
     first[np.unique(_codes(facts), return_index=True)[1]] = True
-    return np.asarray(first & ~_is_in(facts, known))
+    return np.asarray(first & ~is_in(facts, known))
 
 
 def _ratings(dataset: Dataset, column: Any, kept: NDArray[np.bool_]) -> Ratings | None:

@@ -66,7 +66,7 @@ class Vocabulary:
         shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
         remedy = "give the name of the one that is meant"
         if len(set(names)) < len(names):
-            remedy = "say whether the subject or the object is meant"
+            remedy = f"write subject:{text} or object:{text}"
         raise WhereofError(f"{text!r} matches {count(len(ids), self.kind)}: {shown}; {remedy}")
 
     def exact(self, name: str, among: range | None = None) -> int | None:

@@ -84,7 +84,7 @@ def _by_group(data: Dataset, entity_groups: Mapping[str, str]) -> Grouping:
     places = {name: place for place, name in enumerate(names)}
     for number, (entity, group) in enumerate(entity_groups.items()):
         try:
-            codes[data.entities.find(entity)] = places[group]
+            codes[data.find_entity(entity)] = places[group]
         except WhereofError as error:
             remedy = f"; if this is a header, write --groups FILE:{entity},{group}"
             raise WhereofError(f"{error}{remedy * (number == 0)}") from None

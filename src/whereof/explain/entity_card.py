@@ -108,7 +108,8 @@ def make_card(trained: Trained, name: str, place: str | None, top: int) -> Entit
         raise WhereofError(f"unknown place {place!r}; choose from subject, object")
     if top < 1:
         raise WhereofError(f"top is {top}; give a number from 1 on")
-    entity = data.entities.find(name, ranges[place])
+    among = ranges[place]
+    entity = data.find_entity(name) if among is None else data.entities.find(name, among)
     groups, held_out = _groups(trained, entity), _held_out(data, entity)
     able = [each for each in groups if each.place == "subject" or trained.config.inverse]
     found = [predict(trained, each.open_prediction, top, new=True) for each in able[:_ASKED]]

@@ -19,7 +19,7 @@ from whereof.explain import explanation as records
 from whereof.explain import method
 from whereof.explain.copies import find_copies
 from whereof.explain.explanation import ExplainedFact, Explanation
-from whereof.explain.facts import find_all, find_facts
+from whereof.explain.facts import find_entities, find_facts, find_relations
 from whereof.explain.graph import find_graph
 from whereof.explain.options import ExplainOptions, RetrainingBudget
 from whereof.predict.answers import Failed, in_order
@@ -453,9 +453,10 @@ def _check(trained: Trained, options: ExplainOptions, threads: int | None) -> No
     if options.stability or options.without is not None:
         method.able_method("groups", options.method).check(trained)
     if not data.two_way:
-        find_all(data.relations, options.relation)
-    find_all(data.entities, options.entity)
-    find_all(data.entities, options.instead_of)
+        find_relations(data, options.relation)
+    find_entities(data, options.entity)
+    if options.instead_of is not None and not data.entities.matches(options.instead_of):
+        data.entities.find(options.instead_of)  # raises the error of an unknown name
     find_facts(trained, options.without)
     find_candidates(trained, options.asks, 0, options.candidates)
 
@@ -474,7 +475,7 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
         mine = data.train if data.two_way else data.train[facts]
         return trained.candidates(mine[:, SUBJECT if asks == "subject" else OBJECT])
     names = wanted.split(",") if isinstance(wanted, str) else wanted
-    ids = [data.entities.find(str(name).strip()) for name in names]
+    ids = [data.find_entity(str(name).strip()) for name in names]
     if len(set(ids)) < 2:
         raise WhereofError("candidates has fewer than 2 entities; name 2 or more")
     return trained.candidates(np.array(ids))
@@ -523,10 +524,10 @@ def filter_facts(
         keep = shared.sum(axis=1) > 1 if several else shared[:, PARTS.index(options.role)]
         fact_ids = fact_ids[keep]
     if options.relation:
-        ids = find_all(data.relations, options.relation)
+        ids = find_relations(data, options.relation)
         fact_ids = fact_ids[np.isin(data.train[fact_ids, RELATION], ids)]
     if options.entity:
-        ids = find_all(data.entities, options.entity)
+        ids = find_entities(data, options.entity)
         fact_ids = fact_ids[np.isin(data.train[fact_ids][:, [SUBJECT, OBJECT]], ids).any(axis=1)]
     return fact_ids
 

@@ -3,29 +3,50 @@
 import csv
 from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.predict.scored import Trained
-from whereof.settings import is_whole
+from whereof.settings import is_whole, shown
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 _MOST_PARTS = 12
 """A text with more commas is not split at every choice of them."""
 
 
-def find_all(vocabulary: Vocabulary, wanted: Any) -> list[int]:
-    """The ids of the given names: none, one or several."""
-    return [vocabulary.find(str(name)) for name in _as_list(wanted)]
+def find_entities(dataset: Dataset, wanted: Any) -> list[int]:
+    """The ids of the given entities: none, one or several names."""
+    return [dataset.find_entity(str(name)) for name in _as_list(wanted)]
+
+
+def find_relations(dataset: Dataset, wanted: Any) -> list[int]:
+    """The ids of the given relations: none, one or several names."""
+    return [dataset.relations.find(str(name)) for name in _as_list(wanted)]
 
 
 def find_facts(trained: Trained, wanted: Any) -> FactIds:
-    """Training facts given by id or names, each once, in the given order."""
-    found = [_find_fact(trained, text) for text in _split_ids(wanted)]
+    """Training facts given by id or names, each once, in the given order.
+
+    wanted: an id, a text of ids or of the names of a fact, a record with a `fact_id`, a table with
+    a column `fact_id`, or a list of these. A list in a list may also be the names of one fact.
+    """
+    found = [fact for item in _as_list(wanted) for fact in _find_item(trained, item)]
     return np.array(list(dict.fromkeys(found)), np.int64)
+
+
+def name_notes(trained: Trained, given: Sequence[Any], fact_ids: FactIds) -> tuple[str, ...]:
+    """A note if words that could be ids were read as names. fact_ids: what was found."""
+    words = [word for item in given for word in _as_list(item)]
+    ids = _ids_of(" ".join(words)) if all(isinstance(word, str) for word in words) else []
+    if not ids or {*ids} == {*fact_ids.tolist()} or max(ids) >= trained.dataset.n_facts:
+        return ()
+    typed = " ".join(f"id:{fact}" for fact in ids)
+    return (f"{' '.join(words)!r} was read as names; to give ids, write {typed!r}",)
 
 
 def find_listed(trained: Trained, rows: Iterable[Sequence[str]]) -> list[int]:
@@ -41,27 +62,81 @@ def find_listed(trained: Trained, rows: Iterable[Sequence[str]]) -> list[int]:
     return found
 
 
-def _split_ids(wanted: Any) -> list[Any]:
-    """Split a text of several ids, separated by commas or spaces."""
-    texts: list[Any] = []
-    for item in _as_list(wanted):
-        parts = str(item).replace(",", " ").split()
-        texts += parts if parts and all(map(is_whole, parts)) else [item]
-    return texts
-
-
 def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _find_fact(trained: Trained, text: Any) -> int:
-    data = trained.dataset
-    if is_whole(str(text)):
-        if int(text) >= data.n_facts:
-            raise WhereofError(f"no fact has id {text}; ids go from 0 to {data.n_facts - 1}")
-        return int(text)
+def _find_item(trained: Trained, item: Any) -> list[int]:
+    if hasattr(item, "columns"):
+        item = _ids_in_table(item)
+    item = getattr(item, "fact_id", item)
+    if isinstance(item, str):
+        return _find_text(trained, item)
+    if isinstance(item, Integral):
+        return [_checked(trained, int(item))]
+    if not isinstance(item, Iterable):
+        raise _not_a_fact(trained, item)
+    items = [*item]
+    if any(isinstance(each, str) for each in items):
+        return _find_words(trained, items)
+    return [fact for each in items for fact in _find_item(trained, each)]
+
+
+def _ids_in_table(table: Any) -> list[int]:
+    """The cells of the column `fact_id` of a pandas, polars or Arrow table."""
+    from whereof.data.frames import cells_of, column_names
+
+    names = column_names(table)
+    if "fact_id" not in names:
+        raise WhereofError(
+            f"the table has the columns {shown(names)}; name the column with ids of facts fact_id"
+        )
+    return cells_of(table["fact_id"])
+
+
+def _find_text(trained: Trained, text: str) -> list[int]:
+    """The fact whose names are in a text, or the facts whose ids are."""
+    columns, ids = _columns(trained), _ids_of(text)
+    ways = _split_names(text, len(columns))
+    if ids and not (ways and _look_up(trained, columns, ways)[0]):
+        return [_checked(trained, fact) for fact in ids]
+    return [_find_names(trained, text)]
+
+
+def _find_words(trained: Trained, words: Sequence[Any]) -> list[int]:
+    """The fact whose names are these words, or the facts that each of them names."""
+    columns = _columns(trained)
+    names, is_whole_fact = [*map(str, words)], len(words) == len(columns)
+    if is_whole_fact and _look_up(trained, columns, [names])[0]:
+        return [_find_names(trained, names)]
+    alone = (_ids_of(name) or _split_names(name, len(columns)) for name in names)
+    if not (all if is_whole_fact else any)(alone):
+        return [_find_names(trained, names)]  # raises the error of the word that is wrong
+    return [fact for word in words for fact in _find_item(trained, word)]
+
+
+def _ids_of(text: str) -> list[int]:
+    """The ids in a text, separated by commas or spaces, such as 5 or id:5; none if it has words."""
+    parts = [part.removeprefix("id:") for part in text.replace(",", " ").split()]
+    return [*map(int, parts)] if all(map(is_whole, parts)) else []
+
+
+def _checked(trained: Trained, fact: int) -> int:
+    n_facts = trained.dataset.n_facts
+    if not 0 <= fact < n_facts:
+        raise WhereofError(f"no fact has id {fact}; ids go from 0 to {n_facts - 1}")
+    return fact
+
+
+def _not_a_fact(trained: Trained, given: Any) -> WhereofError:
+    shape = "SUBJECT,OBJECT" if trained.dataset.two_way else "SUBJECT,RELATION,OBJECT"
+    typed = " ".join(map(str, given)) if isinstance(given, list | tuple) else given
+    return WhereofError(f"{shown(typed)} is not a fact; give its id, or {shape}")
+
+
+def _find_names(trained: Trained, text: Any) -> int:
     columns, ways = _columns(trained), _ways(trained, text)
     found, best = _look_up(trained, columns, ways)
     if len(found) > 1:
@@ -83,9 +158,7 @@ def _ways(trained: Trained, text: Any) -> list[list[str]]:
     """All ways to read a text as the names of a fact; an error if there is none."""
     if ways := _split_names(text, len(_columns(trained))):
         return ways
-    shape = "SUBJECT,OBJECT" if trained.dataset.two_way else "SUBJECT,RELATION,OBJECT"
-    typed = " ".join(map(str, text)) if isinstance(text, list | tuple) else text
-    raise WhereofError(f"{typed!r} is not a fact; give its id, or {shape}")
+    raise _not_a_fact(trained, text)
 
 
 def _places(trained: Trained, columns: Sequence[int]) -> list[tuple[Vocabulary, range | None]]:

@@ -13,7 +13,7 @@ from whereof.errors import WhereofError
 from whereof.events import Advanced, Events
 from whereof.explain.explain import describe_fact, name_prediction, score_answer
 from whereof.explain.explanation import NamedFact, NamedPrediction
-from whereof.explain.facts import find_facts
+from whereof.explain.facts import find_facts, name_notes
 from whereof.explain.method import Aim, Context, Method, Sets, check_finite, get_method, prepare
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.explain.options import ImpactOptions
@@ -82,15 +82,21 @@ class Impact(RecordTables):
 
 
 def find_impact(
-    trained: Trained, wanted: Any, options: ImpactOptions, events: Events, *, says_tops: bool
+    trained: Trained,
+    wanted: Sequence[Any],
+    options: ImpactOptions,
+    events: Events,
+    *,
+    says_tops: bool,
 ) -> Impact:
     """What the removal of some facts together does to predictions.
 
-    wanted: ids or names; says_tops: whether claims about new top answers are reliable enough.
+    wanted: ids or names, such as the words of one fact; says_tops: whether claims about new top
+    answers are reliable enough.
     """
     start, method = time.perf_counter(), get_method(options.method)
     method.check_groups(trained)
-    fact_ids = find_facts(trained, wanted)
+    fact_ids = find_facts(trained, [wanted])
     if not len(fact_ids):
         raise WhereofError("no fact is named; give its id, or its names")
     every = [*_find_predictions(trained, fact_ids, options, events)]
@@ -105,7 +111,7 @@ def find_impact(
     order = np.argsort(-signed, kind="stable")
     order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]
     changes = _top_changes(before, after) if says_tops else None
-    notes = method.notes(trained)
+    notes = (*name_notes(trained, wanted, fact_ids), *method.notes(trained))
     if _only_own_queries(trained, options):
         notes = (*notes, _ONLY_OWN.format(options.split))
     if not (says_tops or options.verify):

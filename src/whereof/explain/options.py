@@ -99,7 +99,11 @@ class ExplainOptions(Settings):
         None, "only facts with this relation; repeatable", "Facts", several="NAME"
     )
     entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "only facts with this entity; repeatable", "Facts", several="NAME"
+        None,
+        "only facts with this entity; repeatable; subject:NAME or object:NAME if both have "
+        "the name",
+        "Facts",
+        several="NAME",
     )
     without: int | str | list | tuple | None = choice(  # type: ignore[type-arg]
         None,

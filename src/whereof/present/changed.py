@@ -7,11 +7,13 @@ from typing import Any
 from rich.console import Console
 
 from whereof.present.metrics import metrics_table
+from whereof.present.names import ended, fact_text, noun_of
 from whereof.present.terminal import heading, show
-from whereof.retrain.unlearn import Unlearned
+from whereof.retrain.unlearn import Distance, Unlearned
 from whereof.retrain.update import Updated
 from whereof.table import Column, Table
-from whereof.units import count, percent, seconds
+from whereof.units import count, percent, points, seconds
+from whereof.units import show as show_value
 
 
 def updated_words(updated: Updated) -> str:
@@ -42,30 +44,33 @@ def _updated(updated: Updated) -> Iterator[str]:
     yield f"Added {added}{f' with {also}' if also else ''}{known}."
     took = f"{seconds(updated.training_seconds)} ({seconds(updated.seconds)} with metrics)"
     yield f"The additional training took {took}."
-    name, after = _quality(updated.metrics)
-    _, before = _quality(updated.metrics_before)
+    where, name, after = _quality(updated.metrics)
+    _, _, before = _quality(updated.metrics_before)
     if after is None or before is None:
         return
+    measured = f"The {name} on {where} facts"
     if updated.scratch is None:
-        yield f"The {name} on test facts goes from {percent(before)} to {percent(after)}."
+        yield f"{measured} goes from {percent(before)} to {percent(after)}."
         return
     scratch = updated.scratch
     share = updated.training_seconds / max(scratch.training_seconds, 1e-9)
     whole = updated.seconds / max(scratch.seconds, 1e-9)
-    _, wanted = _quality(scratch.metrics)
+    _, _, wanted = _quality(scratch.metrics)
     yield (
-        f"The {name} on test facts is {percent(after)}; trained from scratch on all facts it is "
+        f"{measured} is {percent(after)}; trained from scratch on all facts it is "
         f"{percent(wanted or 0.0)}, in {seconds(scratch.training_seconds)} "
         f"({seconds(scratch.seconds)} with metrics). So the update took {percent(share)} of the "
         f"training time, and {percent(whole)} of the whole time."
     )
 
 
-def _quality(metrics: dict[str, Any]) -> tuple[str, float | None]:
-    """The main metric of the test split, else of validation; None if there is none."""
-    found = metrics.get("test") or metrics.get("valid") or {}
+def _quality(metrics: dict[str, Any]) -> tuple[str, str, float | None]:
+    """Split, name and value of the main metric: on test facts, else on validation facts."""
+    where, found = "test", metrics.get("test")
+    if not found:
+        where, found = "validation", metrics.get("valid") or {}
     name = "ndcg@10" if "ndcg@10" in found else "mrr"
-    return name.upper(), found.get(name)
+    return where, name.upper(), found.get(name)
 
 
 def unlearned_words(unlearned: Unlearned) -> str:
@@ -77,7 +82,7 @@ def show_unlearned(out: Console, unlearned: Unlearned) -> None:
     """Print what was unlearned."""
     show(out, unlearned_words(unlearned))
     if unlearned.distance is not None:
-        table = _distance_table(unlearned)
+        table = _distance_table(unlearned.distance)
         show(out, heading(table.title), replace(table, title=""))
     show(out, "", *unlearned.notes, f"run: {unlearned.run}")
 
@@ -85,44 +90,82 @@ def show_unlearned(out: Console, unlearned: Unlearned) -> None:
 def _unlearned(unlearned: Unlearned) -> Iterator[str]:
     gone = [(unlearned.n_entities_gone, "entity"), (unlearned.n_relations_gone, "relation")]
     also = " and ".join(count(n, noun) for n, noun in gone if n)
-    facts = count(unlearned.n_removed, "fact")
-    yield f"Removed {facts}{f', and {also} without other facts' if also else ''}."
+    named = [fact_text(fact) for fact in unlearned.first_removed]
+    n_more = unlearned.n_removed - len(named)
+    facts = "; ".join([*named, *([f"and {n_more:,} more"] if n_more else [])])
+    noun = noun_of(unlearned.first_removed)
+    yield ended(f"Removed {count(unlearned.n_removed, noun)}: {facts}")
+    if also:
+        yield f"Removed {also} without other facts."
     took, distance = seconds(unlearned.seconds), unlearned.distance
     if distance is None or unlearned.retraining_seconds is None:
         yield f"Unlearning by {unlearned.method} took {took}."
         return
     other = seconds(unlearned.retraining_seconds)
     yield f"Unlearning by {unlearned.method} took {took}; retraining from scratch takes {other}."
-    left, wanted = distance.unlearned.removed_probability, distance.retrained.removed_probability
-    if left is not None and wanted is not None:
+    yield from _removed_words(unlearned, distance)
+    yield from _held_out_words(distance, all_left=not also)
+
+
+def _removed_words(unlearned: Unlearned, distance: Distance) -> Iterator[str]:
+    """What the new run and the retrained model predict of the removed facts."""
+    after, wanted = distance.unlearned, distance.retrained
+    noun = noun_of(unlearned.first_removed)
+    removed = f"removed {noun}s"
+    if distance.n_removed < unlearned.n_removed:
+        removed = f"{count(distance.n_removed, f'removed {noun}')} that it can score"
+    if after.removed_rating is not None and wanted.removed_rating is not None:
+        mine, other = (show_value(it.removed_rating, "rating") for it in (after, wanted))
         yield (
-            f"The new run gives the removed facts a mean probability of {percent(left)}; the "
-            f"retrained model gives {percent(wanted)}."
+            f"For the {removed}, the new run predicts {mine} on average; the "
+            f"retrained model predicts {other}."
         )
-    if distance.probability is None or distance.probability_before is None:
+    if after.removed_probability is not None and wanted.removed_probability is not None:
+        mine, other = (
+            percent(it) for it in (after.removed_probability, wanted.removed_probability)
+        )
+        yield (
+            f"The new run gives the {removed} a mean probability of {mine}; the "
+            f"retrained model gives {other}."
+        )
+
+
+def _held_out_words(distance: Distance, *, all_left: bool) -> Iterator[str]:
+    """How far the predictions of held-out facts are from the retrained ones."""
+    where = "On held-out facts" if all_left else "On the held-out facts that are left"
+    if distance.rating is not None and distance.rating_before is not None:
+        values, noun = (distance.rating, distance.rating_before), "ratings"
+        after, before = (show_value(value, "number") for value in values)
+    elif distance.probability is not None and distance.probability_before is not None:
+        values, noun = (distance.probability, distance.probability_before), "probabilities"
+        after, before = map(points, values)
+    else:
         return
-    after, before = (100 * each for each in (distance.probability, distance.probability_before))
     yield (
-        f"On held-out facts, the probabilities of the new run differ from the retrained ones by "
-        f"{after:.2g} points on average. Those of the run before differ by {before:.2g} points."
+        f"{where}, the {noun} of the new run differ from the retrained ones by {after} on average. "
+        f"Those of the run before differ by {before}."
     )
-    if after > before:
+    if values[0] > values[1]:
         yield "So on held-out facts, unlearning did not bring the model closer to retraining."
 
 
-def _distance_table(unlearned: Unlearned) -> Table:
-    distance = unlearned.distance
-    assert distance is not None
-    unit = "percent" if distance.probability is not None else "number"
-    columns = [
-        Column("model", "model"),
-        Column("mrr", "MRR, held-out facts, paper's filter", "percent"),
-        Column("removed", "the removed facts, mean", unit),
-        Column("rows", "distance of rows", "percent"),
+def _distance_table(distance: Distance) -> Table:
+    measures = [
+        ("mrr", Column("mrr", "MRR, held-out facts, paper's filter", "percent")),
+        ("rmse", Column("rmse", "RMSE, held-out ratings", "number")),
+        ("removed_probability", Column("removed", "the removed facts, mean", "percent")),
+        ("removed_rating", Column("removed", "the removed ratings, mean", "rating")),
     ]
+    known = [
+        (name, column) for name, column in measures if getattr(distance.before, name) is not None
+    ]
+    columns = [Column("model", "model"), *(column for _, column in known)]
+    columns.append(Column("rows", "distance of rows", "percent"))
     found = (distance.before, 1.0), (distance.unlearned, distance.rows), (distance.retrained, 0.0)
     models = zip(("before", "unlearned", "from scratch"), found, strict=True)
-    rows = [(name, its.mrr, its.removed_probability, apart) for name, (its, apart) in models]
+    rows = [
+        (title, *(getattr(its, name) for name, _ in known), apart) for title, (its, apart) in models
+    ]
     note = (
         "Distance of rows: how far they are from the rows trained from scratch without the facts. "
         "100% is the distance before unlearning."

@@ -20,7 +20,7 @@ from whereof.present import metrics, names
 from whereof.present.explanation import confirmation_text, facts_part, first_fact_text
 from whereof.present.graph import explanation_svg
 from whereof.present.html import Part, page
-from whereof.present.run import counts, ending
+from whereof.present.run import counts, ending, setting_text
 from whereof.present.terminal import heading, markdown, show
 from whereof.run.folder import RunInfo
 from whereof.table import Column
@@ -204,7 +204,8 @@ def _run(info: RunInfo) -> Iterator[Part]:
     if info.dataset_hash:
         items.append(("hash of the data", info.dataset_hash))
     config = info.config.items()
-    settings = [(name, "none" if value is None else units.show(value)) for name, value in config]
+    texts = ((name, setting_text(it) if isinstance(it, list) else it) for name, it in config)
+    settings = [(name, "none" if value is None else units.show(value)) for name, value in texts]
     yield "heading", "The run", 2, "run"
     yield "paragraphs", [f"Note: {note}" for note in info.notes]
     yield "items", items
@@ -293,7 +294,7 @@ def _command_lines(info: RunInfo, evaluations: Sequence[Evaluation]) -> list[str
     run = shlex.quote(str(info.run or "RUN"))
     read = {name: value for name, value in info.read.items() if name != "read_as"}
     data, lines = read.pop("data", None), []
-    if data is not None:
+    if data is not None and not info.config.get("phases"):  # no one command makes an updated run
         plain = [(it.name, it.default) for it in fields(TrainConfig) if it.name not in CHOSEN]
         told = {name: value for name, value in info.config.items() if (name, value) not in plain}
         flags = [*_flags(read), *_flags(told)]

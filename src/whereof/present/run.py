@@ -69,6 +69,19 @@ def ending(info: RunInfo) -> str:
     return f"stopped by the time budget in epoch {trained} of {epochs}; kept {kept}"
 
 
+def setting_text(value: Any) -> str:
+    """The value of a setting; phases of training in words."""
+    if not isinstance(value, list):
+        return str(value)
+    parts = []
+    for phase in value:
+        replayed = phase["n_replayed"]
+        earlier = f", with {units.count(replayed, 'earlier fact')} in each epoch" * bool(replayed)
+        facts, trained = (phase[name] for name in ("n_facts", "n_trained"))
+        parts.append(f"{units.count(facts, 'fact')}: trained on {trained:,}{earlier}")
+    return "; then ".join(parts)
+
+
 def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
     """Describe a run. `model` describes the model, `state` an unfinished run."""
     show(out, f"{info.run}  written {info.created} by whereof {info.whereof}")
@@ -164,7 +177,7 @@ def _about(info: RunInfo, model: str) -> Iterator[tuple[str, str]]:
 
 def _pairs(pairs: Any) -> Table:
     columns = [Column("name", ""), Column("value", "")]
-    return Table("pairs", "", columns, [(name, str(value)) for name, value in pairs])
+    return Table("pairs", "", columns, [(name, setting_text(value)) for name, value in pairs])
 
 
 def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[_Row]:
@@ -181,7 +194,7 @@ def _side_by_side(infos: Sequence[RunInfo], everything: bool) -> Iterator[_Row]:
     settings.pop("model", None)  # shown above
     yield from [blank] if settings else []
     for name, values in settings.items():
-        yield name, *(str(value) for value in values)
+        yield name, *map(setting_text, values)
 
 
 def _metrics(infos: Sequence[RunInfo], everything: bool) -> Iterator[_Row]:

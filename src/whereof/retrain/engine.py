@@ -53,16 +53,20 @@ class Recipe:
     problem: Problem
     n_facts: int
 
+    def check_extendable(self) -> None:
+        """Raise an error if the training cannot be repeated with more facts."""
+        if self.problem.config.phases:
+            raise WhereofError(
+                "an updated run cannot be retrained with added facts; train again on all facts"
+            )
+
     def extended(self, facts: Facts, origins: FactIds) -> "Recipe":
         """The recipe with more facts at the end, weighted and rated like those they are copies of.
 
         The other facts keep their order and negatives. Remove added facts to train without them.
         """
+        self.check_extendable()
         problem, size = self.problem, len(self.problem.facts)
-        if problem.config.phases:
-            raise WhereofError(
-                "an updated run cannot be retrained with added facts; train again on all facts"
-            )
 
         def longer(values: Numbers | None) -> Any:
             return (

@@ -21,7 +21,7 @@ from whereof.run.arrays import as_array
 from whereof.training.config import TrainConfig
 from whereof.training.problem import Problem
 from whereof.training.results import Parameters
-from whereof.types import FactIds, Facts
+from whereof.types import FactIds
 from whereof.units import count
 
 RetrainFunction = Callable[[FactIds], Any]
@@ -48,7 +48,7 @@ class FunctionRecipe(Recipe):
         plain = config.replace(loss="softmax", negatives=None, keep_checkpoints=0)
         return cls(Problem.of(dataset, plain), 0, function, trained)
 
-    def extended(self, facts: Facts, origins: FactIds) -> Recipe:
+    def check_extendable(self) -> None:
         raise WhereofError(
             "sufficient adds facts, and your training function can only leave facts out; "
             "leave out sufficient, or train the run with whereof"

@@ -78,7 +78,14 @@ class Journal:
     ) -> None:
         """Add a retraining; it is on disk afterwards, unless OSError is raised."""
         key = removed_key(removed, factor)
-        record = {"removed": key, "spots": keys.tolist(), "standings": standings.tolist()}
+        self._write({"removed": key, "spots": keys.tolist(), "standings": standings.tolist()})
+
+    def add_all(self, other: "Journal") -> None:
+        """Add the retrainings of another journal."""
+        for key, known in other._found.items():
+            self._write({"removed": key, "spots": [*known], "standings": [*known.values()]})
+
+    def _write(self, record: Mapping[str, Any]) -> None:
         self._remember(record)
         if self.file is not None:
             # Start on a new line, because the last line may have been cut short.

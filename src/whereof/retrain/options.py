@@ -102,7 +102,11 @@ class UnlearnOptions(Settings):
     """Which facts to unlearn, and how. Values are checked on creation."""
 
     entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
-        None, "unlearn all facts of this entity; repeatable", "Facts", several="NAME"
+        None,
+        "unlearn all facts of this entity; repeatable; subject:NAME or object:NAME if both have "
+        "the name",
+        "Facts",
+        several="NAME",
     )
     source: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None, "unlearn all facts of this source; repeatable", "Facts", several="NAME"

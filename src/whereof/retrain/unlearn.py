@@ -5,18 +5,22 @@ other facts. Whereof compares the result with retraining from scratch without th
 same seed, and with the same negatives and order for all other facts.
 """
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whereof.data.dataset import Dataset
 from whereof.data.remove import Reduced
 from whereof.errors import Interrupted, WhereofError
 from whereof.events import Advanced, Events
-from whereof.explain.facts import find_all, find_facts
+from whereof.explain.explain import describe_fact
+from whereof.explain.explanation import NamedFact
+from whereof.explain.facts import find_entities
 from whereof.explain.methods.rollback import roll_back_rows
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
@@ -31,25 +35,37 @@ from whereof.training.problem import Problem
 from whereof.training.results import Parameters
 from whereof.training.tables import Ledgers
 from whereof.training.trainer import Trainer
-from whereof.types import FactIds, Numbers
+from whereof.types import FactIds, Facts, Numbers
 
 _COMPARED = 1000
 """Number of held-out facts, and of removed facts, that are compared; evenly spaced."""
+
+
+_NAMED = 5
+"""Number of removed facts that the result names."""
 
 
 @dataclass(frozen=True)
 class Quality:
     """Quality of one model: of the run before, the unlearned run, or the retrained model."""
 
-    mrr: float | None
+    mrr: float | None = None
     """MRR of held-out facts. Ranks skip answers that are known from training and validation."""
-    removed_probability: float | None
-    """Mean probability of the removed facts; for a rating model, the mean rating."""
+    removed_probability: float | None = None
+    """Mean probability of the removed facts that the new run can score."""
+    rmse: float | None = None
+    """For a rating model: RMSE of held-out facts."""
+    removed_rating: float | None = None
+    """For a rating model: mean predicted rating of the removed facts."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """How far an unlearned run is from retraining from scratch."""
+    """How far an unlearned run is from retraining from scratch.
+
+    All three models are compared on the same facts: those whose entities and relations the new run
+    has.
+    """
 
     rows: float
     """Distance of all rows from the retrained ones, as a share of the distance before."""
@@ -57,6 +73,13 @@ class Distance:
     """Mean difference of the probabilities of held-out facts from the retrained ones."""
     probability_before: float | None
     """The same difference for the run before, that is, if nothing is done."""
+    rating: float | None
+    """For a rating model: mean difference of the ratings of held-out facts."""
+    rating_before: float | None
+    n_held_out: int
+    """Number of held-out facts that are compared."""
+    n_removed: int
+    """Number of removed facts that the new run can score: it has their entities and relations."""
     before: Quality
     unlearned: Quality
     retrained: Quality
@@ -72,6 +95,8 @@ class Unlearned:
     n_removed: int
     removed: tuple[int, ...]
     """The ids of the removed facts in the run before."""
+    first_removed: tuple[NamedFact, ...]
+    """The first five of them, by name."""
     n_entities_gone: int
     """Number of entities that have no training fact left, and are removed too."""
     n_relations_gone: int
@@ -92,10 +117,10 @@ class Unlearned:
         return str(render("unlearned-words", self))
 
 
-def find_removed(trained: Trained, facts: Any, options: UnlearnOptions) -> FactIds:
+def find_removed(trained: Trained, named: FactIds, options: UnlearnOptions) -> FactIds:
     """The facts to unlearn, ascending: those that are named, and those of entities and sources."""
-    data, found = trained.dataset, [find_facts(trained, facts)]
-    for entity in find_all(data.entities, options.entities):
+    data, found = trained.dataset, [named]
+    for entity in find_entities(data, options.entities):
         found.append(trained.adjacency.facts_of_entity(entity).astype(np.int64))
     for name in options.named_sources:
         if data.sources is None:
@@ -108,6 +133,11 @@ def find_removed(trained: Trained, facts: Any, options: UnlearnOptions) -> FactI
     if not len(removed):
         raise WhereofError("nothing to unlearn; name facts, or give --entity or --source")
     return removed
+
+
+def name_removed(data: Dataset, removed: FactIds) -> tuple[NamedFact, ...]:
+    """The first removed facts, by name."""
+    return tuple(NamedFact(**describe_fact(data, fact)) for fact in removed[:_NAMED].tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +196,10 @@ def _train_on(
     places = (reduced.entities, relations)
     names = ("entities", "relations")
     for name, table, its_rows, kept in zip(names, trainer.tables, rows, places, strict=True):
-        if state is not None:
-            table.state[:] = state[f"{name}.state"][kept]
-            for field in ("touched", "tails"):
-                if len(getattr(table, field)):
-                    getattr(table, field)[:] = state[f"{name}.{field}"][kept]
+        for field in ("state", "touched", "tails"):
+            saved = (state or {}).get(f"{name}.{field}")  # a run keeps no empty arrays
+            if saved is not None:
+                getattr(table, field)[:] = saved[kept]
         table.state[:, : its_rows.shape[1]] = its_rows[kept]
     if state is not None:
         trainer.count[:] = state["count"]
@@ -202,40 +231,77 @@ def relation_rows(before: Dataset, reduced: Reduced, n_directions: int) -> FactI
 
 
 def measure_distance(
-    trained: Trained, removed: FactIds, unlearned: Parameters, recipe: Recipe, events: Events
+    trained: Trained,
+    removed: FactIds,
+    reduced: Reduced,
+    unlearned: Parameters,
+    recipe: Recipe,
+    events: Events,
 ) -> tuple[Distance, float]:
     """How far rows are from retraining without the facts, and the seconds of retraining."""
-    start = time.perf_counter()
+    start, rated = time.perf_counter(), trained.config.rated
     model = recipe.retrain_model(trained.scorer, removed, events.should_stop)
     retrained = Parameters(model.entity_rows, model.relation_rows)
     seconds = time.perf_counter() - start
-    data, rated = trained.dataset, trained.config.rated
-    held_out = data.test if len(data.test) else data.valid
+    data = reduced.dataset
+    split = "test" if len(data.test) else "valid"
+    held_out, gone = _former_ids(reduced, getattr(data, split)), trained.dataset.train[removed]
+    gone, chosen = gone[_are_left(reduced, gone)], _spaced(held_out)
     sides = ("object", "subject") if trained.config.inverse else ("object",)
-    asked, gone = _spaced(held_out, sides), _spaced(data.train[removed], ("object",))
-    n, predictions = len(asked), Predictions.of(trained, [*asked, *gone])
+    asked = _predictions(held_out[chosen], sides)
+    n, given = len(asked), [*asked, *_predictions(gone[_spaced(gone)], ("object",))]
+    predictions = Predictions.of(trained, given)
     every = (trained.parameters, unlearned, retrained)
     asking = (predictions, predictions, replace(predictions, model=model.model))
     stands = [each.stand(rows) for each, rows in zip(asking, every, strict=True)]
-    value = "score" if rated else "probability"
-    before, after, truth = (each[value][:n] for each in stands)
-    apart = (np.abs(one - truth).mean() if n else None for one in (after, before))
-    first, second = (None if it is None else float(it) for it in apart)
-    qualities = (_quality(each, n, value, rated=rated) for each in stands)
-    return Distance(_row_distance(every), first, second, *qualities), seconds
+    before, after, truth = (each["score" if rated else "probability"][:n] for each in stands)
+    apart = _mean(np.abs(after - truth)), _mean(np.abs(before - truth))
+    ratings = getattr(data.ratings, split)[chosen] if rated else None
+    distance = Distance(
+        _row_distance(every),
+        *(apart if not rated else (None, None)),
+        *(apart if rated else (None, None)),
+        len(chosen),
+        len(gone),
+        *(_quality(each, n, ratings) for each in stands),
+    )
+    return distance, seconds
 
 
-def _spaced(facts: Any, sides: Sequence[str]) -> list[Prediction]:
-    """Predictions of some facts, evenly spaced."""
-    chosen = np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _COMPARED)).astype(int))
-    triples = facts[chosen].tolist() if len(facts) else []
-    return [Prediction(s, r, o, asks) for asks in sides for s, r, o in triples]
+def _former_ids(reduced: Reduced, facts: Any) -> Facts:
+    """(n, 3) facts of a reduced dataset with the ids that they had before."""
+    places = (reduced.entities, reduced.relations, reduced.entities)
+    return np.column_stack([former[facts[:, at]] for at, former in enumerate(places)])
 
 
-def _quality(standings: Standings, n: int, value: str, *, rated: bool) -> Quality:
-    ranks, removed = standings["rank"][:n], standings[value][n:]
-    mrr = None if rated or not n else float((1 / ranks).mean())
-    return Quality(mrr, float(removed.mean()) if len(removed) else None)
+def _are_left(reduced: Reduced, facts: Facts) -> NDArray[np.bool_]:
+    """(n,) whether a reduced dataset has the entities and relations of former facts."""
+    places = (reduced.entities, reduced.relations, reduced.entities)
+    left = [np.isin(facts[:, at], former) for at, former in enumerate(places)]
+    return np.asarray(np.all(left, axis=0))
+
+
+def _spaced(facts: Facts) -> FactIds:
+    """The positions of some facts, evenly spaced."""
+    return np.unique(np.linspace(0, len(facts) - 1, min(len(facts), _COMPARED)).astype(np.int64))
+
+
+def _predictions(facts: Facts, sides: Sequence[str]) -> list[Prediction]:
+    return [Prediction(s, r, o, asks) for asks in sides for s, r, o in facts.tolist()]
+
+
+def _quality(standings: Standings, n: int, ratings: Numbers | None) -> Quality:
+    """The quality on n held-out facts, with ratings for a rating model, and on removed facts."""
+    held_out, removed = standings[:n], standings[n:]
+    if ratings is None:
+        return Quality(_mean(1 / held_out["rank"]), _mean(removed["probability"]))
+    error = _mean((held_out["score"] - ratings) ** 2)
+    rmse = None if error is None else math.sqrt(error)
+    return Quality(rmse=rmse, removed_rating=_mean(removed["score"]))
+
+
+def _mean(values: Numbers) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _row_distance(every: tuple[Parameters, Parameters, Parameters]) -> float:

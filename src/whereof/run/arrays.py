@@ -1,6 +1,6 @@
 """A run from arrays in memory, trained by other software."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import prod
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from whereof.run.folder import Manifest, RunFolder
 from whereof.settings import check_text, checked, shown
 from whereof.training.results import Parameters
 from whereof.types import FactIds, Facts, Rows
+from whereof.units import count
 
 
 class ArrayRun(RunFolder):
@@ -107,7 +108,7 @@ class ArrayRun(RunFolder):
         }
         sizes = ("name", "n_facts", "n_entities", "n_relations")
         about = {name: getattr(data, name) for name in sizes}
-        about |= {"n_valid": len(data.valid), "n_test": len(data.test)}
+        about |= {"n_valid": len(data.valid), "n_test": len(data.test), "notes": [*data.notes]}
         run = cls(None, Manifest(about, config, created="", finished=True), retrain)
         run.dataset, run.parameters = data, Parameters(rows, related_rows)
         run.trace = _slots(trace, data.n_facts, widths, 1 + run.config.inverse)
@@ -183,7 +184,22 @@ def _dataset(
     related = Vocabulary(tuple(relations), labels, kind="relation")
     columns = 3 if relations else 2
     train, valid, test = (_fact_ids(it, columns, split) for split, it in splits.items())
-    return Dataset(name, entities, related, train, valid, test, subjects, objects)
+    notes = tuple(_notes(train, valid, test))
+    return Dataset(name, entities, related, train, valid, test, subjects, objects, notes=notes)
+
+
+def _notes(train: Facts, valid: Facts, test: Facts) -> Iterator[str]:
+    """Sentences on facts that occur twice."""
+    from whereof.data.extend import is_in  # slow to import
+
+    if n_repeated := len(train) - len(np.unique(train, axis=0)):
+        yield f"facts: {count(n_repeated, 'duplicate fact')} kept, each with its own id"
+    for split, facts in (("valid", valid), ("test", test)):
+        if n_known := int(is_in(facts, train).sum()):
+            yield (
+                f"{split}: {n_known:,} of {count(len(facts), 'fact')} also in training, so the "
+                "metrics are too good"
+            )
 
 
 def _fact_ids(facts: ArrayLike | None, columns: int, split: str) -> Facts:
