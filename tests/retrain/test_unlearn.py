@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
 
 
 def test_rollback_subtracts_the_traces(run: whereof.Run, tmp_path: Path) -> None:
-    found = run.unlearn(REMOVED, out=tmp_path / "new", measure=False)
+    found = run.unlearn(facts=REMOVED, out=tmp_path / "new", measure=False)
     assert found.distance is None
     assert found.removed == tuple(REMOVED)
     new = whereof.Run.open(tmp_path / "new")

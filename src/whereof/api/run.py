@@ -857,22 +857,25 @@ class Run(ArrayRun):
     @checked
     def unlearn(
         self,
-        *facts: Any,
+        *fact: Any,
+        facts: Any = None,
         out: str | Path | None = None,
         events: Events | None = None,
         **options: Unpack[keywords.UnlearnKeywords],
     ) -> "Unlearned":
         """Write a new run without some facts, and measure how far it is from retraining.
 
-        `facts` are the names of one fact; ids; texts such as "SUBJECT,RELATION,OBJECT"; records
+        `fact` is the names of one fact; or ids; texts such as "SUBJECT,RELATION,OBJECT"; records
         such as those of `Audit.suspicious`; tables with a column `fact_id`; lists of these; or
-        files of facts, such as one that `Audit.to_file` writes. Or give `entity` or `source`.
+        files of facts, such as one that `Audit.to_file` writes. `facts` is any of these as a
+        keyword. Or give `entity` or `source`.
         `out` is the new folder, by default one in `runs/`. `options` are fields of
         `whereof.UnlearnOptions`, such as method and measure.
         """
         from whereof.api.changes import unlearn
 
-        return unlearn(self, facts, out, UnlearnOptions.from_dict({**options}), events or Events())
+        given = fact if facts is None else (*fact, facts)
+        return unlearn(self, given, out, UnlearnOptions.from_dict({**options}), events or Events())
 
     @checked
     def update(
