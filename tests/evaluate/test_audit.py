@@ -91,10 +91,23 @@ def test_an_audit_prints_itself_in_words(run: whereof.Run) -> None:
 def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:
     found = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
     assert {it.kind for it in found.groups} == {"relation"}
+    assert sorted(np.sign([it.influence for it in found.groups])) == [-1, -1, 1, 1]
     assert [it.kind for it in found.verified] == ["suspicious", "blamed"]
     again = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
     assert again.groups == found.groups
     assert all(it.actual is not None for it in (*found.groups, *found.verified))
+
+
+def test_groups_at_both_ends_are_listed(run: whereof.Run) -> None:
+    every = run.audit(method="rollback", limit=LIMIT, top="all", by="relation,entity")
+    found = run.audit(method="rollback", limit=LIMIT, top=2, by="relation,entity")
+    for kind, n_all in (("relation", run.dataset.n_relations), ("entity", 14)):
+        ends = [it for it in every.groups if it.kind == kind]
+        assert len(ends) == every.n_groups[kind] == found.n_groups[kind] == n_all
+        assert ends[1].influence > 0 > ends[-2].influence  # type: ignore[operator]
+        assert [it for it in found.groups if it.kind == kind] == ends[:2] + ends[-2:]
+    said = f"4 of {run.dataset.n_relations} are listed: 2 that help most, and 2 that harm most."
+    assert said in found._repr_html_()
 
 
 def new_answers(run: whereof.Run) -> list[list[tuple[str, ...]]]:
@@ -120,7 +133,7 @@ def quality(answers: list[list[tuple[str, ...]]], standings: Any) -> float:
 def test_actual_influence_is_that_of_retraining(tmp_path: Path) -> None:
     run = train(tmp_path / "run", **STEADY | {"inverse": False})
     found = run.audit(limit=LIMIT, top=1, by="relation", verify=True, threads=1)
-    (group,) = found.groups
+    group, _ = found.groups
     ids = np.flatnonzero(run.dataset.train[:, 1] == run.dataset.relations.find(group.name))
     answers = new_answers(run)
     asked = [names for each in answers for names in each]

@@ -8,7 +8,7 @@ ratings has no rivals. There, facts help if they move predicted ratings towards 
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -148,6 +148,9 @@ class Audit(RecordTables):
     n_retrainings: int
     seconds: float
     notes: tuple[str, ...] = ()
+    n_groups: dict[str, int] = field(default_factory=dict)
+    """Number of groups of each kind. Of these, `groups` has those that help most, and those that
+    harm most: up to `top` of each."""
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof audit --json` prints."""
@@ -247,6 +250,7 @@ class _Audit:
             n_retrainings=self.n_retrainings,
             seconds=time.perf_counter() - start,
             notes=(*self.notes, *(self.method.notes(self.trained) if self.method else ())),
+            n_groups={it.kind: len(it.filled) for it in self.groupings} if groups else {},
         )
 
     def _choose_ranking(self) -> tuple[str, Method | None]:
@@ -424,22 +428,26 @@ class _Audit:
         return found, verified
 
     def _strongest(self, grouping: Grouping, sums: Numbers) -> list[tuple[AuditedGroup, FactIds]]:
-        """The groups with the largest influence either way, the most helpful first.
+        """The groups that help most and those that harm most, the most helpful first.
 
-        Of many groups, only those with the largest sums are estimated as a whole.
+        Of many groups, only those with the highest and the lowest sums are estimated as a whole.
         """
-        first = np.argsort(-np.abs(grouping.sums(sums)), kind="stable")
-        n_scores = len(self.goals) * self.data.n_entities
-        most = len(first) if self.most is None else max(self.most, _SCORES // n_scores)
+        order, n_scores = grouping.filled, len(self.goals) * self.data.n_entities
+        order = order[np.argsort(-grouping.sums(sums)[order], kind="stable")]
+        if self.most is not None:
+            each_way = max(self.most, _SCORES // n_scores // 2)
+            order = np.concatenate([order[:each_way], order[each_way:][-each_way:]])
         found = []
-        for group in first[:most].tolist():
-            if len(fact_ids := grouping.facts_of(group)):
-                names = grouping.names[group], grouping.labels[group]
-                influence = self._estimate(fact_ids, sums)
-                it = AuditedGroup(grouping.kind, *names, len(fact_ids), influence)
-                found.append((it, fact_ids))
-        found.sort(key=lambda each: -abs(each[0].influence or 0.0))
-        return sorted(found[: self.most], key=lambda each: -(each[0].influence or 0.0))
+        for group in order.tolist():
+            names, fact_ids = grouping.named(group), grouping.facts_of(group)
+            influence = self._estimate(fact_ids, sums)
+            found.append((AuditedGroup(*names, len(fact_ids), influence), fact_ids))
+        found.sort(key=lambda each: -(each[0].influence or 0.0))
+        if self.most is None:
+            return found
+        helping = [each for each in found if (each[0].influence or 0.0) > 0]
+        harming = [each for each in found if (each[0].influence or 0.0) < 0]
+        return helping[: self.most] + harming[-self.most :]
 
     def _estimate(self, fact_ids: FactIds, sums: Numbers) -> float:
         """The quality minus that without some facts: by joint rollback, or as a sum."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,15 @@ class Grouping:
     owners: NDArray[np.int64]
     """(n,) the group of each fact in `fact_ids`."""
     fact_ids: FactIds
+
+    @cached_property
+    def filled(self) -> NDArray[np.int64]:
+        """The groups that have facts."""
+        return np.unique(self.owners)
+
+    def named(self, group: int) -> tuple[str, str, str]:
+        """The kind, name and label of a group."""
+        return self.kind, self.names[group], self.labels[group]
 
     def facts_of(self, group: int) -> FactIds:
         return np.unique(self.fact_ids[self.owners == group])

@@ -269,7 +269,11 @@ class AuditOptions(Settings):
         None, "groups of entities: a file with two columns, entity and group", "Audit"
     )
     top: int | str = number(
-        10, "number of facts and groups to list, or all", "Audit", 1, word="all"
+        10,
+        "number of facts to list, of groups that help, and of groups that harm; or all",
+        "Audit",
+        1,
+        word="all",
     )
     verify: bool = choice(
         False, "retrain without the listed facts and without each listed group", "Audit"

@@ -85,8 +85,8 @@ def audit_tables(
         columns = _fact_columns(audit.idle, link)
         found.append(Table.by_columns("idle", "Facts that support nothing", [*columns]))
     for table in found:
-        if table.rows:
-            yield replace(table, most=most)
+        if table.rows:  # the groups that harm stand at the end, so groups are never cut
+            yield table if table.name in _KINDS else replace(table, most=most)
 
 
 def _fact_columns(
@@ -216,9 +216,27 @@ def _groups(audit: Audit, link: Link | None) -> Iterator[Table]:
     unit = "signed" if _is_rated(audit) else "points"
     for kind, title in _KINDS.items():
         groups = [group for group in audit.groups if group.kind == kind]
-        yield _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)
+        table = _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)
+        yield replace(table, note=f"{table.note} {_listed_groups(audit, groups, kind)}".rstrip())
     title = "Without the listed facts, all together"
     yield _group_table("verified", title, audit.verified, unit, None)
+
+
+def _listed_groups(audit: Audit, groups: Sequence[AuditedGroup], kind: str) -> str:
+    """How many groups of a kind are listed, and which; empty if the audit does not say."""
+    n_all = audit.n_groups.get(kind, 0)
+    if len(groups) >= n_all:
+        return f"All {n_all:,} are listed." if n_all > 1 else ""
+    helping = sum((group.influence or 0.0) > 0 for group in groups)
+    harming = len(groups) - helping
+    which = [
+        f"{n:,} that {verb}{'s' * (n == 1)} most"
+        for n, verb in ((helping, "help"), (harming, "harm"))
+        if n
+    ]
+    said = f"{len(groups):,} of {n_all:,} are listed: {', and '.join(which)}."
+    none = "helps" if not helping else "harms" if not harming else ""
+    return f"{said} None {none}, as estimated." if none else said
 
 
 def _group_table(

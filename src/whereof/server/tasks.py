@@ -197,7 +197,7 @@ class AuditTask(_Task):
 
     def trainings(self, run: Run) -> float:
         method = self.method or run.default_method
-        n_groups = 3 * self.top + 3 if self.verify else 0
+        n_groups = 3 * 2 * self.top + 3 if self.verify else 0
         return get_method(method).trainings(run.dataset.n_facts, 2) + n_groups
 
     def work(self, run: Run, events: Events) -> Any:
