@@ -13,6 +13,7 @@ import whereof
 from whereof.data.dataset import Sources
 from whereof.errors import WhereofError
 from whereof.explain.method import Aim
+from whereof.types import PLACES
 
 STEADY = {"epochs": 8, "inverse": True, "optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1}
 LIMIT = 6
@@ -199,6 +200,32 @@ def test_sources_and_groups_of_entities(tmp_path: Path) -> None:
     assert run.audit(by=["group"], groups=tmp_path / "groups.tsv").groups == tuple(
         it for it in found.groups if it.kind == "group"
     )
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    """Users and items that share their names; no test facts."""
+    folder = tmp_path_factory.mktemp("chosen")
+    pairs = [(user, item) for user in range(12) for item in range(8) if (user * item) % 3 == 0]
+    (folder / "chosen.tsv").write_text("".join(f"{user}\t{item}\n" for user, item in pairs))
+    settings: dict[str, Any] = {"epochs": 3, "dim": 4, "search": False}
+    return whereof.train(
+        folder / "chosen.tsv", columns="1,2", out=folder / "run", valid_fraction=0.2, **settings
+    )
+
+
+def test_two_way_groups_say_whether_they_are_users_or_items(chosen: whereof.Run) -> None:
+    found = chosen.audit(method="rollback", split="valid", top="all")
+    users, items = ([it for it in found.groups if it.place == each] for each in PLACES[2])
+    assert len(users) + len(items) == len(found.groups) == found.n_groups["entity"]
+    (first,) = (it for it in users if it.name == "0")
+    assert (
+        first.n_facts
+        == (
+            chosen.dataset.train[:, 0] == chosen.dataset.entities.find("0", chosen.dataset.subjects)
+        ).sum()
+    )
+    assert "user or item" in found._repr_html_()
 
 
 def test_ratings(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ class AuditedGroup:
     """The same by retraining."""
     mrr: float | None = None
     """Mean reciprocal rank of the held-out facts without the group, by retraining."""
+    place: str | None = None
+    """subject or object, for an entity of two-way data: a user or an item. Else None."""
 
 
 @dataclass(frozen=True)
@@ -439,15 +441,24 @@ class _Audit:
             order = np.concatenate([order[:each_way], order[each_way:][-each_way:]])
         found = []
         for group in order.tolist():
-            names, fact_ids = grouping.named(group), grouping.facts_of(group)
+            fact_ids = grouping.facts_of(group)
             influence = self._estimate(fact_ids, sums)
-            found.append((AuditedGroup(*names, len(fact_ids), influence), fact_ids))
+            found.append((self._group(grouping, group, len(fact_ids), influence), fact_ids))
         found.sort(key=lambda each: -(each[0].influence or 0.0))
         if self.most is None:
             return found
         helping = [each for each in found if (each[0].influence or 0.0) > 0]
         harming = [each for each in found if (each[0].influence or 0.0) < 0]
         return helping[: self.most] + harming[-self.most :]
+
+    def _group(
+        self, grouping: Grouping, group: int, n_facts: int, influence: float | None
+    ) -> AuditedGroup:
+        place = None
+        if grouping.kind == "entity" and self.data.has_users:
+            place = "subject" if group in self.data.subjects else "object"
+        names = grouping.names[group], grouping.labels[group]
+        return AuditedGroup(grouping.kind, *names, n_facts, influence, place=place)
 
     def _estimate(self, fact_ids: FactIds, sums: Numbers) -> float:
         """The quality minus that without some facts: by joint rollback, or as a sum."""

@@ -34,10 +34,6 @@ class Grouping:
         """The groups that have facts."""
         return np.unique(self.owners)
 
-    def named(self, group: int) -> tuple[str, str, str]:
-        """The kind, name and label of a group."""
-        return self.kind, self.names[group], self.labels[group]
-
     def facts_of(self, group: int) -> FactIds:
         return np.unique(self.fact_ids[self.owners == group])
 

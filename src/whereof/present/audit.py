@@ -243,7 +243,9 @@ def _group_table(
     name: str, title: str, groups: Sequence[AuditedGroup], unit: str, link: Link | None
 ) -> Table:
     cells = [Cell(group.label, link=link(group) if link else "") for group in groups]
+    words = names.Words.of(two_way=True)
     columns: list[tuple[Column, list[Any]]] = [
+        (Column("place", "user or item"), [it.place and words.place(it.place) for it in groups]),
         (Column("name", name if name in _KINDS else "facts"), cells),
         (Column("n_facts", "facts", "count"), [group.n_facts for group in groups]),
         (Column("influence", "estimated influence", unit), [it.influence for it in groups]),
