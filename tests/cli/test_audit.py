@@ -90,7 +90,12 @@ def test_impact_offers_what_the_fact_opposes(tmp_path: Path) -> None:
 
 def test_runs_of_other_software_are_not_sent_to_retraining(tmp_path: Path) -> None:
     path = str(random_run("complex").save(tmp_path / "run").path)
-    for command in (("info", path), ("impact", path, "5"), ("explain", path, "e1", "r1", "_")):
+    for command in (
+        ("info", path),
+        ("audit", path),
+        ("impact", path, "5"),
+        ("explain", path, "e1", "r1", "_"),
+    ):
         done = whereof(*command)
         assert done.returncode == 0, done.stderr
         assert "whereof evaluate" not in done.stdout

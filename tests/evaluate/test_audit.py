@@ -13,6 +13,7 @@ import whereof
 from whereof.data.dataset import Sources
 from whereof.errors import WhereofError
 from whereof.explain.method import Aim
+from whereof.present.audit import audit_file
 from whereof.types import PLACES
 
 STEADY = {"epochs": 8, "inverse": True, "optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1}
@@ -212,6 +213,42 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     return whereof.train(
         folder / "chosen.tsv", columns="1,2", out=folder / "run", valid_fraction=0.2, **settings
     )
+
+
+def test_without_test_facts_validation_facts_are_held_out(chosen: whereof.Run) -> None:
+    found = chosen.audit(method="rollback", top=2)
+    assert found.held_out is not None
+    assert found.held_out.split == "valid"
+    assert "split test has no facts, so held-out facts are those of split valid" in found.notes
+    usual = chosen.audit(method="rollback", top=2, split="valid")
+    assert (found.blamed, found.groups) == (usual.blamed, usual.groups)
+    assert not any("split" in note for note in usual.notes)
+    none = chosen.audit(method="rollback", top=2, split="test")
+    assert none.notes[0].endswith("cannot measure which facts help; choose --split valid")
+    assert (none.method, none.group_method, none.held_out) == (None, None, None)
+    assert "methods: rollback (suspicious facts).</p>" in audit_file(none)
+
+
+def test_suspicious_facts_are_retrained_without_held_out_facts(chosen: whereof.Run) -> None:
+    found = chosen.audit(method="rollback", top=2, split="test", verify=True, threads=1)
+    assert (found.n_retrainings, found.groups, found.verified) == (2, (), ())
+    ids = [fact.fact_id for fact in found.suspicious]
+    first = found.suspicious[0]
+    others = chosen.predict(first.subject, top=None).answers
+    known = {it.entity for it in others if it.known == "train"} - {first.object}
+    asked = [(first.subject, it.entity) for it in others if it.entity not in known]
+    _, without = chosen.retrain([ids], asked, threads=1)
+    assert without.standings is not None
+    probabilities = {
+        names[1]: it.probability for names, it in zip(asked, without.standings, strict=True)
+    }
+    share = probabilities[first.object] / sum(probabilities.values())
+    assert first.actual_probability == pytest.approx(share, rel=1e-4)
+    again = chosen.audit(method="rollback", top=2, split="test", verify=True, threads=1)
+    assert again.suspicious == found.suspicious
+    every = chosen.audit(method="rollback", top="all", split="test", verify=True, threads=1)
+    assert every.n_retrainings == 0
+    assert "nothing was retrained: without all" in every.notes[-1]
 
 
 def test_two_way_groups_say_whether_they_are_users_or_items(chosen: whereof.Run) -> None:

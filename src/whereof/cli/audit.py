@@ -47,4 +47,5 @@ def command(
     if out is not None:
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)
-    return found, partial(show_audit, console(), found)
+    can_verify = not run.about.trained_elsewhere
+    return found, partial(show_audit, console(), found, can_verify=can_verify)

@@ -250,7 +250,12 @@ class AuditOptions(Settings):
         "Audit",
         "rollback unrolled",
     )
-    split: str = choice("test", "split of the held-out facts", "Audit", "test valid")
+    split: str | None = choice(
+        None,
+        "split of the held-out facts  [default: test, or valid if test has no facts]",
+        "Audit",
+        "test valid",
+    )
     limit: int | str | None = number(
         None,
         "number of held-out facts, evenly spaced, or all  [default: all if the data is small, "

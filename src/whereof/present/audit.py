@@ -102,7 +102,7 @@ def _fact_columns(
 def audit_parts(audit: Audit, link: Link | None = None) -> Iterator[html.Part]:
     """The audit in words and tables, for pages."""
     yield "paragraphs", [audit_words(audit)], "lead"
-    if audit.verified:
+    if audit.n_retrainings:
         said = "Columns named actual are measured by retraining. Other influences are"
         yield "marked", said, "estimates"
     elif audit.method is not None:
@@ -118,8 +118,8 @@ def audit_file(audit: Audit) -> str:
     return html.page(audit_parts(audit), title="Audit", heading="Audit")
 
 
-def show_audit(out: Console, audit: Audit) -> None:
-    """Print an audit."""
+def show_audit(out: Console, audit: Audit, *, can_verify: bool = True) -> None:
+    """Print an audit. can_verify: whether the command line can retrain the run."""
     show(out, audit_words(audit))
     for table in audit_tables(audit, most=max(len(audit.suspicious), 20)):
         show(out, heading(table.title), replace(table, title=""))
@@ -127,26 +127,30 @@ def show_audit(out: Console, audit: Audit) -> None:
     if audit.n_retrainings:
         effort = f"{count(audit.n_retrainings, 'retraining')}, {effort}"
     said = []
-    if audit.verified:
+    if audit.n_retrainings:
         said = ["Columns named actual are measured by retraining; other influences are estimates."]
-    elif audit.method is not None:
+    elif audit.ranking_method is not None or audit.method is not None:
         said = ["The numbers are estimates, not confirmed by retraining."]
     part = audit.held_out is not None and audit.held_out.n_facts < audit.held_out.n_all
     other = ["--ranking loss"] * (audit.ranking == "loss-without")
-    more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + other + ["--json"]
+    more = (
+        ["--verify"] * (can_verify and not audit.n_retrainings)
+        + ["--limit all"] * part
+        + other
+        + ["--json"]
+    )
     show(out, "", *audit.notes, effort, *said, f"next: {', '.join(more)}")
 
 
 def _methods_of(audit: Audit) -> str:
     """The methods behind the numbers of an audit."""
-    if audit.method is None:
-        return "no estimates"
     methods = {
         "suspicious facts": audit.ranking_method,
         "influence of single facts": audit.method,
         "influence of groups": audit.group_method,
     }
-    return f"methods: {', '.join(f'{method} ({what})' for what, method in methods.items())}"
+    used = [f"{method} ({what})" for what, method in methods.items() if method is not None]
+    return f"methods: {', '.join(used)}" if used else "no estimates"
 
 
 def audit_html(audit: Audit) -> str:
@@ -174,6 +178,14 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
         (
             Column("probability_without", "estimated without it", "percent"),
             [fact.probability_without for fact in facts],
+        ),
+        (
+            Column("actual_probability", "actual without all of these", "percent"),
+            [fact.actual_probability for fact in facts],
+        ),
+        (
+            Column("actual_rating", "actual without all of these", "score"),
+            [fact.actual_rating for fact in facts],
         ),
     ]
     note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first facts are the most "
@@ -228,6 +240,8 @@ def _listed_groups(audit: Audit, groups: Sequence[AuditedGroup], kind: str) -> s
     if len(groups) >= n_all:
         return f"All {n_all:,} are listed." if n_all > 1 else ""
     helping = sum((group.influence or 0.0) > 0 for group in groups)
+    if all(group.influence is None for group in groups):
+        return f"{len(groups):,} of {n_all:,} are listed: those with the most facts."
     harming = len(groups) - helping
     which = [
         f"{n:,} that {verb}{'s' * (n == 1)} most"

@@ -190,7 +190,7 @@ class AuditTask(_Task):
     kind: Literal["audit"]
     ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None = None
     method: Word | None = None
-    split: Literal["test", "valid"] = "test"
+    split: Literal["test", "valid"] | None = None
     limit: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
     top: Annotated[int, Field(ge=1, le=limits.NAMES)] = 10
     verify: bool = False
