@@ -203,6 +203,20 @@ def test_sources_and_groups_of_entities(tmp_path: Path) -> None:
     )
 
 
+def test_names_of_groups_that_are_not_in_the_run(run: whereof.Run, tmp_path: Path) -> None:
+    (file := tmp_path / "blocs.csv").write_text("country,bloc\negypt,a\nusa,b\nuk,b\n")
+    found = run.audit(method="rollback", limit=2, top=2, by="relation", groups=file)
+    assert {it.name for it in found.groups if it.kind == "group"} == {"a", "b"}
+    said = "1 of 4 names with a group are not in the run, and left out: 'country'"
+    assert said in found.notes
+    file.write_text("country,bloc\negypt,a\nnowhere,b\nelsewhere,b\n")
+    message = r"blocs.csv:1: 'country' is not an entity of this run \(3 of 4 names are not\)"
+    with pytest.raises(WhereofError, match=message):
+        run.audit(limit=2, groups=file)
+    with pytest.raises(WhereofError, match="blocs.csv:3: 'nowhere' is .*; give names or labels"):
+        run.audit(limit=2, groups=f"{file}:country,bloc")
+
+
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
     """Users and items that share their names; no test facts."""
@@ -294,7 +308,7 @@ def test_a_run_from_arrays_is_audited_without_retraining() -> None:
         ({"by": "relations"}, "unknown grouping 'relations'; did you mean 'relation'"),
         ({"method": "random"}, "unknown method 'random'; choose from rollback, unrolled"),
         ({"ranking_method": "tracin"}, "unknown ranking_method 'tracin'; choose from rollback"),
-        ({"groups": {"nowhere": "a"}}, "unknown entity 'nowhere'.*write --groups FILE:nowhere,a"),
+        ({"groups": {"nowhere": "a"}}, "'nowhere' is not an entity.*--groups FILE:nowhere,a"),
     ],
 )
 def test_bad_input(run: whereof.Run, options: dict[str, Any], message: str) -> None:

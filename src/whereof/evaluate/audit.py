@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.consistency import Consistency, check_consistency
-from whereof.evaluate.groupings import Grouping, find_groupings
+from whereof.evaluate.groupings import Grouping, find_groupings, known_groups
 from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
@@ -56,6 +56,8 @@ _IDLE = 0.01
 _LIMIT, _FEW_PAIRS = 500, 1 << 24
 """Number of held-out facts to look at, unless there are few pairs of a held-out fact and a training
 fact. Then it takes seconds to look at all of them."""
+_SHOWN = 3
+"""Number of unknown names to show."""
 _SCORES = 1 << 28
 """Number of scores to compute for the influence of all groups of one kind."""
 
@@ -233,7 +235,14 @@ class _Audit:
     def run(self) -> Audit:
         start = time.perf_counter()
         # Refuses what the data does not have.
-        self.groupings = [*find_groupings(self.data, self.options.kinds, self.entity_groups)]
+        by_id, unknown = known_groups(self.data, self.entity_groups, self.options.groups)
+        if unknown:
+            names = ", ".join(map(repr, unknown[:_SHOWN])) + ", ..." * (len(unknown) > _SHOWN)
+            what = count(len(self.entity_groups), "name")
+            self.notes.append(
+                f"{len(unknown):,} of {what} with a group are not in the run, and left out: {names}"
+            )
+        self.groupings = [*find_groupings(self.data, self.options.kinds, by_id)]
         ranking, own_method = self._choose_ranking()
         own = find_own_losses(self.trained, _name(own_method), self.events)
         values = own.rank(ranking)

@@ -293,5 +293,7 @@ class AuditOptions(Settings):
 
     @property
     def kinds(self) -> tuple[str, ...] | None:
-        """The ways to group facts; None for all that the data has."""
-        return None if self.by is None else tuple(self.by)
+        """The ways to group facts, with given groups among them; None for all that fit the data."""
+        if self.by is None:
+            return None
+        return tuple(dict.fromkeys((*self.by, *(("group",) if self.groups else ()))))
