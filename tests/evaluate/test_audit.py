@@ -84,10 +84,14 @@ def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:
 def test_an_audit_prints_itself_in_words(run: whereof.Run) -> None:
     found = run.audit(method="rollback", limit=10)
     assert found.held_out is not None
-    assert str(found).startswith(f"The model gets {found.held_out.n_wrong} of ")
-    assert f"20 predictions wrong: the object and the subject of 10 of {found.held_out.n_all}" in (
-        str(found)
+    assert str(found).startswith(
+        f"The model predicts the object and the subject of 10 of {found.held_out.n_all} test facts."
+        f" {found.held_out.n_wrong} of these 20 predictions are wrong. "
     )
+    text = audit_file(found)
+    assert (
+        text.count("how far the mean probability of the true answers falls") == 1
+    )  # below the first table of groups
 
 
 def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:
@@ -213,7 +217,7 @@ def test_names_of_groups_that_are_not_in_the_run(run: whereof.Run, tmp_path: Pat
     message = r"blocs.csv:1: 'country' is not an entity of this run \(3 of 4 names are not\)"
     with pytest.raises(WhereofError, match=message):
         run.audit(limit=2, groups=file)
-    with pytest.raises(WhereofError, match="blocs.csv:3: 'nowhere' is .*; give names or labels"):
+    with pytest.raises(WhereofError, match=r"blocs.csv:3: 'nowhere' is .*; give names or labels"):
         run.audit(limit=2, groups=f"{file}:country,bloc")
 
 

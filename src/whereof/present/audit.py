@@ -40,11 +40,13 @@ def audit_words(audit: Audit) -> str:
 def _audit_sentences(audit: Audit) -> Iterator[str]:
     held_out, checked = audit.held_out, audit.consistency
     if held_out is not None:
-        asked = count(held_out.n_predictions, "prediction")
-        among = count(held_out.n_all, "fact")
         some = "all" if held_out.n_facts == held_out.n_all else f"{held_out.n_facts:,} of"
-        yield f"The model gets {held_out.n_wrong:,} of {asked} wrong{_predicted(audit)} of {some}"
-        yield f"{among} of the {SPLITS[held_out.split]} set."
+        facts = count(held_out.n_all, f"{SPLITS[held_out.split]} fact")
+        yield f"The model predicts {_predicted(audit)} of {some} {facts}."
+        asked = count(held_out.n_predictions, "prediction")
+        verb = "is" if held_out.n_wrong == 1 else "are"
+        above = ": the error is above the RMSE" * _is_rated(audit)
+        yield f"{held_out.n_wrong:,} of these {asked} {verb} wrong{above}."
     if audit.n_idle:
         verb = "supports" if audit.n_idle == 1 else "support"
         said = f"{count(audit.n_idle, 'fact')} {verb} none of these predictions"
@@ -69,10 +71,10 @@ def _predicted(audit: Audit) -> str:
     """What is predicted of each held-out fact."""
     held_out, words = audit.held_out, names.Words.of(two_way=audit.suspicious[0].relation is None)
     if _is_rated(audit):
-        return " (error above the RMSE): the rating"
+        return "the rating"
     if held_out is not None and held_out.n_predictions > held_out.n_facts:
-        return f": the {words.object} and the {words.subject}"
-    return f": the {words.object}"
+        return f"the {words.object} and the {words.subject}"
+    return f"the {words.object}"
 
 
 def audit_tables(
@@ -191,8 +193,8 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
     note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first facts are the most "
     note += "likely to be wrong."
     if any(fact.probability is not None for fact in facts):
-        note += " A probability here is among answers that no other training fact gives; "
-        note += "`whereof explain` shows the probability among all answers."
+        note += " These probabilities leave out other true answers: those that other training "
+        note += "facts give to the same question. `whereof explain` leaves out none."
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 
@@ -209,15 +211,14 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
         (Column("influence", "estimated influence", "signed"), [fact.influence for fact in facts]),
     ]
     note = (
-        "Harm: how far the fact lowers the margins of the wrong predictions, added up. Influence: "
-        "how far the fact raises the margins of all predictions, added up. A margin is the score "
-        "of the true answer minus the score of its strongest rival."
+        "The margin of a prediction is the score of the true answer minus the highest score of a "
+        "wrong answer. Harm: what the fact takes off the margins of wrong predictions, in total. "
+        "Influence: what the fact adds to the margins of all predictions, in total."
     )
     if _is_rated(audit):
         note = (
-            "Harm: how far the fact moves the wrong predictions away from the true ratings, added "
-            "up. Influence: how far the fact moves all predictions towards the true ratings, added "
-            "up."
+            "Harm: how far the fact moves wrong predictions away from the true ratings, in total. "
+            "Influence: how far it moves all predictions towards the true ratings, in total."
         )
     return Table.by_columns(
         "blamed", "Facts most responsible for wrong answers", columns, note=note
@@ -226,12 +227,15 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
 
 def _groups(audit: Audit, link: Link | None) -> Iterator[Table]:
     unit = "signed" if _is_rated(audit) else "points"
+    first = next((kind for kind in _KINDS if any(it.kind == kind for it in audit.groups)), None)
     for kind, title in _KINDS.items():
         groups = [group for group in audit.groups if group.kind == kind]
         table = _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)
-        yield replace(table, note=f"{table.note} {_listed_groups(audit, groups, kind)}".rstrip())
+        note = _influence_note(rated=_is_rated(audit)) if kind == first else ""
+        yield replace(table, note=f"{note} {_listed_groups(audit, groups, kind)}".strip())
     title = "Without the listed facts, all together"
-    yield _group_table("verified", title, audit.verified, unit, None)
+    table = _group_table("verified", title, audit.verified, unit, None)
+    yield table if first else replace(table, note=_influence_note(rated=_is_rated(audit)))
 
 
 def _listed_groups(audit: Audit, groups: Sequence[AuditedGroup], kind: str) -> str:
@@ -266,14 +270,21 @@ def _group_table(
         (Column("actual", "actual influence", unit), [group.actual for group in groups]),
         (Column("mrr", "MRR without, paper's filter", "percent"), [group.mrr for group in groups]),
     ]
-    what = "the mean error of predicted ratings without the facts minus the mean error with them"
-    if unit == "points":
-        what = (
-            "the mean probability of the true answers with the facts minus the mean probability "
-            "without them, among new answers"
+    return Table.by_columns(name, title, columns)
+
+
+def _influence_note(*, rated: bool) -> str:
+    """What the influence of a group means."""
+    if rated:
+        return (
+            "Influence: how far the mean error of predicted ratings grows without these facts. A "
+            "negative influence means that it shrinks: the facts harm."
         )
-    note = f"Influence: {what}. If it is positive, the facts help."
-    return Table.by_columns(name, title, columns, note=note)
+    return (
+        "Influence: how far the mean probability of the true answers falls without these facts, in "
+        "percentage points. A negative influence means that it rises: the facts harm. The "
+        "probability leaves out answers that are known from training or validation."
+    )
 
 
 def _consistency(audit: Audit) -> Iterator[Table]:

@@ -50,14 +50,11 @@ def _updated(updated: Updated) -> Iterator[str]:
         yield f"The {name} on test facts goes from {percent(before)} to {percent(after)}."
         return
     scratch = updated.scratch
-    share = updated.training_seconds / max(scratch.training_seconds, 1e-9)
-    whole = updated.seconds / max(scratch.seconds, 1e-9)
     _, wanted = _quality(scratch.metrics)
+    took = f"{seconds(scratch.training_seconds)} ({seconds(scratch.seconds)} with metrics)"
     yield (
-        f"The {name} on test facts is {percent(after)}; trained from scratch on all facts it is "
-        f"{percent(wanted or 0.0)}, in {seconds(scratch.training_seconds)} "
-        f"({seconds(scratch.seconds)} with metrics). So the update took {percent(share)} of the "
-        f"training time, and {percent(whole)} of the whole time."
+        f"Training from scratch on all facts took {took}. The {name} on test facts is "
+        f"{percent(after)} after the update, and {percent(wanted or 0.0)} from scratch."
     )
 
 
@@ -124,7 +121,7 @@ def _distance_table(unlearned: Unlearned) -> Table:
     models = zip(("before", "unlearned", "from scratch"), found, strict=True)
     rows = [(name, its.mrr, its.removed_probability, apart) for name, (its, apart) in models]
     note = (
-        "Distance of rows: how far they are from the rows trained from scratch without the facts. "
-        "100% is the distance before unlearning."
+        "Distance of rows: to those that are trained from scratch without the facts, in percent of "
+        "the distance before unlearning. Above 100%, unlearning moved the rows further away."
     )
     return Table("distance", "Compared with retraining from scratch", columns, rows, note)
