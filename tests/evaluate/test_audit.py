@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from explain.helpers import random_run, sized_as_strong
+from listening import Recorded
 from trained import FAST, train, train_ratings
 
 import whereof
 from whereof.data.dataset import Sources
 from whereof.errors import WhereofError
+from whereof.events import SweepsPlanned
 from whereof.explain.method import Aim
 from whereof.present.audit import audit_file
 from whereof.types import PLACES
@@ -72,6 +74,21 @@ def test_influences_are_added_up(run: whereof.Run, method: str) -> None:
         assert fact.influence == pytest.approx(every[fact.fact_id], abs=1e-4 * scale)
     assert [it.blame for it in found.blamed] == sorted(it.blame for it in found.blamed)[::-1]
     assert (found.held_out.n_facts, found.held_out.n_all) == (LIMIT, len(run.dataset.test))
+
+
+def test_a_repeated_audit_does_not_sweep_again(tmp_path: Path) -> None:
+    def sweeps(run: whereof.Run, **options: Any) -> tuple[int, whereof.Audit]:
+        events = Recorded()
+        found = run.audit(method="unrolled", limit=2, events=events, **options)
+        return sum(isinstance(each, SweepsPlanned) for each in events.events), found
+
+    train(tmp_path / "run", **STEADY)
+    (first, found), (second, again), (third, _) = (
+        sweeps(whereof.Run.open(tmp_path / "run"), **options)
+        for options in ({"top": 3}, {"top": 3}, {"top": 1, "by": "entity", "split": "valid"})
+    )
+    assert (first, second, third) == (1, 0, 1)
+    assert (again.blamed, again.groups) == (found.blamed, found.groups)
 
 
 def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:

@@ -26,6 +26,7 @@ from whereof.explain.explain import describe_fact
 from whereof.explain.explanation import NamedFact
 from whereof.explain.method import (
     Aim,
+    Context,
     Goal,
     Method,
     Totals,
@@ -378,10 +379,27 @@ class _Audit:
         if not self.is_joint and not self.trained.config.rated:
             groups.append([_probability_goal(goal.scored) for goal, _ in self.goals])
         filled = [group for group in groups if group]
-        found = method.total(self.trained, filled, self.events)
+        found = self._stored_total(method, filled)
         sums = np.zeros((len(groups), self.data.n_facts))
         sums[[bool(group) for group in groups]] = found.sums
         return replace(found, sums=sums)
+
+    def _stored_total(self, method: Method, groups: Sequence[Sequence[Goal]]) -> Totals:
+        """The totals of a method; if it sweeps through training, the run stores them."""
+        if not method.is_linear:
+            return method.total(self.trained, groups, self.events)
+        how = method.depends_on(self.trained, Context(groups[0][0].aim))
+        asked = [
+            [(goal.scored.prediction, goal.aim, goal.weight) for goal in group] for group in groups
+        ]
+        digest = blake2b(repr((asked, how)).encode(), digest_size=8).hexdigest()
+
+        def make() -> Arrays:
+            return {"sums": method.total(self.trained, groups, self.events).sums}
+
+        fits = like(sums=((len(groups), self.data.n_facts), "float64"))
+        key = f"audit-{method.name}-{digest}"
+        return Totals(self.trained.store.get(key, make, fits, self.events)["sums"])
 
     def _blamed(self, totals: Totals) -> Iterator[BlamedFact]:
         """The facts that lower the margins of wrong answers most."""
