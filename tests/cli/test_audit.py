@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from explain.helpers import random_run
 from trained import train
 
 import whereof as library
@@ -68,6 +70,36 @@ def test_impact_as_text_and_json(run: str) -> None:
     counts = f"supports {wanted['n_supported']} and opposes {wanted['n_opposed']} of "
     assert counts in " ".join(text.split())
     assert "estimates, not confirmed" in text
+
+
+def test_impact_offers_what_the_fact_opposes(tmp_path: Path) -> None:
+    path = train(tmp_path / "run").path
+    run, file = library.Run.open(str(path)), tmp_path / "one.tsv"
+    file.write_text("egypt\tembassy\tusa\n")
+    fact = next(
+        fact
+        for fact in range(200)
+        if (found := run.impact(fact, predictions=str(file))).n_opposed and not found.n_supported
+    )
+    text = whereof("impact", str(path), str(fact), "--predictions", str(file)).stdout
+    assert "There is nothing to list; --opposing lists the 1 prediction that it opposes." in text
+    assert "next: --opposing, --json" in text
+    asked = ("impact", str(path), str(fact), "--predictions", str(file), "--opposing")
+    assert "next: --verify, --json" in whereof(*asked).stdout
+
+
+def test_runs_of_other_software_are_not_sent_to_retraining(tmp_path: Path) -> None:
+    path = str(random_run("complex").save(tmp_path / "run").path)
+    for command in (
+        ("info", path),
+        ("audit", path),
+        ("impact", path, "5"),
+        ("explain", path, "e1", "r1", "_"),
+    ):
+        done = whereof(*command)
+        assert done.returncode == 0, done.stderr
+        assert "whereof evaluate" not in done.stdout
+        assert "--verify" not in done.stdout
 
 
 def test_impact_is_checked_by_retraining(run: str) -> None:

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from explain.helpers import random_run, sized_as_strong
+from listening import Recorded
 from trained import FAST, train, train_ratings
 
 import whereof
 from whereof.data.dataset import Sources
 from whereof.errors import WhereofError
+from whereof.events import SweepsPlanned
 from whereof.explain.method import Aim
+from whereof.present.audit import audit_file
+from whereof.types import PLACES
 
 STEADY = {"epochs": 8, "inverse": True, "optimizer": "adagrad", "accumulator": 0.1, "rate": 0.1}
 LIMIT = 6
@@ -72,6 +76,21 @@ def test_influences_are_added_up(run: whereof.Run, method: str) -> None:
     assert (found.held_out.n_facts, found.held_out.n_all) == (LIMIT, len(run.dataset.test))
 
 
+def test_a_repeated_audit_does_not_sweep_again(tmp_path: Path) -> None:
+    def sweeps(run: whereof.Run, **options: Any) -> tuple[int, whereof.Audit]:
+        events = Recorded()
+        found = run.audit(method="unrolled", limit=2, events=events, **options)
+        return sum(isinstance(each, SweepsPlanned) for each in events.events), found
+
+    train(tmp_path / "run", **STEADY)
+    (first, found), (second, again), (third, _) = (
+        sweeps(whereof.Run.open(tmp_path / "run"), **options)
+        for options in ({"top": 3}, {"top": 3}, {"top": 1, "by": "entity", "split": "valid"})
+    )
+    assert (first, second, third) == (1, 0, 1)
+    assert (again.blamed, again.groups) == (found.blamed, found.groups)
+
+
 def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:
     found = run.audit(method="rollback", limit=LIMIT, top="all")
     largest = np.max([influences(run, "rollback", goal) for goal in goals(run)], axis=0)
@@ -82,19 +101,36 @@ def test_idle_facts_raise_no_margin(run: whereof.Run) -> None:
 def test_an_audit_prints_itself_in_words(run: whereof.Run) -> None:
     found = run.audit(method="rollback", limit=10)
     assert found.held_out is not None
-    assert str(found).startswith(f"The model gets {found.held_out.n_wrong} of ")
-    assert f"20 predictions wrong: the object and the subject of 10 of {found.held_out.n_all}" in (
-        str(found)
+    assert str(found).startswith(
+        f"The model predicts the object and the subject of 10 of {found.held_out.n_all} test facts."
+        f" {found.held_out.n_wrong} of these 20 predictions are wrong. "
     )
+    text = audit_file(found)
+    assert (
+        text.count("how far the mean probability of the true answers falls") == 1
+    )  # below the first table of groups
 
 
 def test_groups_and_listed_facts_are_retrained(run: whereof.Run) -> None:
     found = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
     assert {it.kind for it in found.groups} == {"relation"}
+    assert sorted(np.sign([it.influence for it in found.groups])) == [-1, -1, 1, 1]
     assert [it.kind for it in found.verified] == ["suspicious", "blamed"]
     again = run.audit(limit=LIMIT, top=2, by="relation", verify=True, threads=1)
     assert again.groups == found.groups
     assert all(it.actual is not None for it in (*found.groups, *found.verified))
+
+
+def test_groups_at_both_ends_are_listed(run: whereof.Run) -> None:
+    every = run.audit(method="rollback", limit=LIMIT, top="all", by="relation,entity")
+    found = run.audit(method="rollback", limit=LIMIT, top=2, by="relation,entity")
+    for kind, n_all in (("relation", run.dataset.n_relations), ("entity", 14)):
+        ends = [it for it in every.groups if it.kind == kind]
+        assert len(ends) == every.n_groups[kind] == found.n_groups[kind] == n_all
+        assert ends[1].influence > 0 > ends[-2].influence  # type: ignore[operator]
+        assert [it for it in found.groups if it.kind == kind] == ends[:2] + ends[-2:]
+    said = f"4 of {run.dataset.n_relations} are listed: 2 that help most, and 2 that harm most."
+    assert said in found._repr_html_()
 
 
 def new_answers(run: whereof.Run) -> list[list[tuple[str, ...]]]:
@@ -120,7 +156,7 @@ def quality(answers: list[list[tuple[str, ...]]], standings: Any) -> float:
 def test_actual_influence_is_that_of_retraining(tmp_path: Path) -> None:
     run = train(tmp_path / "run", **STEADY | {"inverse": False})
     found = run.audit(limit=LIMIT, top=1, by="relation", verify=True, threads=1)
-    (group,) = found.groups
+    group, _ = found.groups
     ids = np.flatnonzero(run.dataset.train[:, 1] == run.dataset.relations.find(group.name))
     answers = new_answers(run)
     asked = [names for each in answers for names in each]
@@ -188,6 +224,82 @@ def test_sources_and_groups_of_entities(tmp_path: Path) -> None:
     )
 
 
+def test_names_of_groups_that_are_not_in_the_run(run: whereof.Run, tmp_path: Path) -> None:
+    (file := tmp_path / "blocs.csv").write_text("country,bloc\negypt,a\nusa,b\nuk,b\n")
+    found = run.audit(method="rollback", limit=2, top=2, by="relation", groups=file)
+    assert {it.name for it in found.groups if it.kind == "group"} == {"a", "b"}
+    said = "1 of 4 names with a group are not in the run, and left out: 'country'"
+    assert said in found.notes
+    file.write_text("country,bloc\negypt,a\nnowhere,b\nelsewhere,b\n")
+    message = r"blocs.csv:1: 'country' is not an entity of this run \(3 of 4 names are not\)"
+    with pytest.raises(WhereofError, match=message):
+        run.audit(limit=2, groups=file)
+    with pytest.raises(WhereofError, match=r"blocs.csv:3: 'nowhere' is .*; give names or labels"):
+        run.audit(limit=2, groups=f"{file}:country,bloc")
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> whereof.Run:
+    """Users and items that share their names; no test facts."""
+    folder = tmp_path_factory.mktemp("chosen")
+    pairs = [(user, item) for user in range(12) for item in range(8) if (user * item) % 3 == 0]
+    (folder / "chosen.tsv").write_text("".join(f"{user}\t{item}\n" for user, item in pairs))
+    settings: dict[str, Any] = {"epochs": 3, "dim": 4, "search": False}
+    return whereof.train(
+        folder / "chosen.tsv", columns="1,2", out=folder / "run", valid_fraction=0.2, **settings
+    )
+
+
+def test_without_test_facts_validation_facts_are_held_out(chosen: whereof.Run) -> None:
+    found = chosen.audit(method="rollback", top=2)
+    assert found.held_out is not None
+    assert found.held_out.split == "valid"
+    assert "split test has no facts, so held-out facts are those of split valid" in found.notes
+    usual = chosen.audit(method="rollback", top=2, split="valid")
+    assert (found.blamed, found.groups) == (usual.blamed, usual.groups)
+    assert not any("split" in note for note in usual.notes)
+    none = chosen.audit(method="rollback", top=2, split="test")
+    assert none.notes[0].endswith("cannot measure which facts help; choose --split valid")
+    assert (none.method, none.group_method, none.held_out) == (None, None, None)
+    assert "methods: rollback (suspicious facts).</p>" in audit_file(none)
+
+
+def test_suspicious_facts_are_retrained_without_held_out_facts(chosen: whereof.Run) -> None:
+    found = chosen.audit(method="rollback", top=2, split="test", verify=True, threads=1)
+    assert (found.n_retrainings, found.groups, found.verified) == (2, (), ())
+    ids = [fact.fact_id for fact in found.suspicious]
+    first = found.suspicious[0]
+    others = chosen.predict(first.subject, top=None).answers
+    known = {it.entity for it in others if it.known == "train"} - {first.object}
+    asked = [(first.subject, it.entity) for it in others if it.entity not in known]
+    _, without = chosen.retrain([ids], asked, threads=1)
+    assert without.standings is not None
+    probabilities = {
+        names[1]: it.probability for names, it in zip(asked, without.standings, strict=True)
+    }
+    share = probabilities[first.object] / sum(probabilities.values())
+    assert first.actual_probability == pytest.approx(share, rel=1e-4)
+    again = chosen.audit(method="rollback", top=2, split="test", verify=True, threads=1)
+    assert again.suspicious == found.suspicious
+    every = chosen.audit(method="rollback", top="all", split="test", verify=True, threads=1)
+    assert every.n_retrainings == 0
+    assert "nothing was retrained: without all" in every.notes[-1]
+
+
+def test_two_way_groups_say_whether_they_are_users_or_items(chosen: whereof.Run) -> None:
+    found = chosen.audit(method="rollback", split="valid", top="all")
+    users, items = ([it for it in found.groups if it.place == each] for each in PLACES[2])
+    assert len(users) + len(items) == len(found.groups) == found.n_groups["entity"]
+    (first,) = (it for it in users if it.name == "0")
+    assert (
+        first.n_facts
+        == (
+            chosen.dataset.train[:, 0] == chosen.dataset.entities.find("0", chosen.dataset.subjects)
+        ).sum()
+    )
+    assert "user or item" in found._repr_html_()
+
+
 def test_ratings(tmp_path: Path) -> None:
     run = train_ratings(tmp_path, 20)
     found = run.audit(method="rollback")
@@ -217,7 +329,7 @@ def test_a_run_from_arrays_is_audited_without_retraining() -> None:
         ({"by": "relations"}, "unknown grouping 'relations'; did you mean 'relation'"),
         ({"method": "random"}, "unknown method 'random'; choose from rollback, unrolled"),
         ({"ranking_method": "tracin"}, "unknown ranking_method 'tracin'; choose from rollback"),
-        ({"groups": {"nowhere": "a"}}, "unknown entity 'nowhere'.*write --groups FILE:nowhere,a"),
+        ({"groups": {"nowhere": "a"}}, "'nowhere' is not an entity.*--groups FILE:nowhere,a"),
     ],
 )
 def test_bad_input(run: whereof.Run, options: dict[str, Any], message: str) -> None:

@@ -34,7 +34,8 @@ def test_influences_are_those_of_explanations(
     assert values == sorted(values, reverse=True)
     assert len(values) == found.n_supported
     assert (found.n_top_changes is None) is (method == "unrolled")  # 3 of 5 claims came true
-    assert ("new top answers are not shown" in str(found.notes)) is (method == "unrolled")
+    said = "new top answers are not shown: in this run, 3 of 5 estimated ones came true, too few"
+    assert (said in str(found.notes)) is (method == "unrolled")
     for each in found.predictions[::9]:
         names = (each.subject, each.relation, each.object)
         why = run.explain(*names, method=method, without=[FACT], asks=each.asks)
@@ -87,7 +88,9 @@ def test_without_held_out_facts_only_these_queries_are_asked(
     found = plain.impact(*fact, top="all")
     assert found.n_predictions == found.n_adjacent == 2
     (note,) = (it for it in found.notes if "no facts" in it)
-    assert note.startswith("split test of this run has no facts: these are only answers")
+    assert note.endswith("--split train also asks those of split train")
+    said = f"check first how reliable they are: `whereof evaluate {plain.path} --protocols"
+    assert any(said in it for it in found.notes)
     more = plain.impact(*fact, split="train", top="all")
     assert more.n_predictions > 2
     assert not any("no facts" in it for it in more.notes)
@@ -99,7 +102,7 @@ def test_without_held_out_facts_only_these_queries_are_asked(
 def test_retraining_shows_what_verdicts_show(run: whereof.Run, facts: list[int]) -> None:
     found = run.impact(*facts, top=4, verify=True, threads=1)
     assert (found.n_retrainings, found.engine) == (2, "local")
-    assert not any("new top answers are not shown" in note for note in found.notes)
+    assert not any("new top answers" in note for note in found.notes)
     for each in found.predictions:
         names = (each.subject, each.relation, each.object)
         verdict = run.verify(*names, facts=facts, asks=each.asks, method="rollback", threads=1)
@@ -114,6 +117,16 @@ def test_retraining_shows_what_verdicts_show(run: whereof.Run, facts: list[int])
     assert again.predictions == found.predictions
     plain = run.impact(*facts, top=4)
     assert {(each.before, each.actual, each.claim) for each in plain.predictions} == {(None,) * 3}
+
+
+def test_an_impact_without_predictions_is_not_retrained(run: whereof.Run, tmp_path: Path) -> None:
+    (file := tmp_path / "one.tsv").write_text("egypt\tembassy\tusa\n")
+    for fact in range(50, 200):
+        found = run.impact(fact, predictions=str(file), verify=True, threads=1)
+        if not found.predictions:
+            break
+    assert "nothing was retrained: there is no prediction to check" in found.notes
+    assert found.n_retrainings == 0
 
 
 def test_ratings(tmp_path: Path) -> None:

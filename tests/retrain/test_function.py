@@ -294,9 +294,17 @@ def test_without_a_trace_an_audit_ranks_by_loss(native: whereof.Run) -> None:
     assert (found.held_out, found.consistency) == (usual.held_out, usual.consistency)
     assert {it.probability_without for it in found.suspicious} == {None}
     assert "no trace, and how it was trained is not known" in found.notes[0]
-    (checked,) = run.audit(top=4, verify=True).verified
+    tested = run.audit(top=2, by="relation", verify=True)
+    (checked,) = tested.verified
     assert (checked.kind, checked.influence) == ("suspicious", None)
     assert checked.actual is not None
+    assert [it.influence for it in tested.groups] == [None, None]
+    actual = [it.actual or 0.0 for it in tested.groups]
+    assert actual == sorted(actual, reverse=True)
+    assert min(actual) < max(actual)
+    sizes = np.sort(np.bincount(run.dataset.train[:, 1]))[-2:]
+    assert sorted(it.n_facts for it in tested.groups) == sizes.tolist()
+    assert "are listed: those with the most facts." in tested._repr_html_()
     for options in ({"ranking": "loss-without"}, {"method": "rollback"}):
         with pytest.raises(whereof.WhereofError, match="rollback needs a trace"):
             run.audit(**options)

@@ -235,7 +235,7 @@ def test_the_comparison_trains_on_all_facts(tmp_path: Path, facts: list[tuple[st
     scratch = whereof.Run.open(tmp_path / "new" / "siblings" / "from-scratch")
     assert scratch.dataset.hash == whereof.Run.open(tmp_path / "new").dataset.hash
     assert found.scratch.metrics == scratch.metrics
-    assert "trained from scratch on all facts it is" in str(found)
+    assert "Training from scratch on all facts took" in str(found)
 
 
 def test_new_facts_without_sources_are_named(tmp_path: Path, facts: list[tuple[str, ...]]) -> None:

@@ -207,7 +207,7 @@ class AuditKeywords(EngineKeywords, total=False):
     ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None
     ranking_method: Literal["rollback", "unrolled"] | None
     method: Literal["rollback", "unrolled"] | None
-    split: Literal["test", "valid"]
+    split: Literal["test", "valid"] | None
     limit: int | Literal["all"] | None
     by: _Names | None
     groups: str | Path | Mapping[str, str] | None

@@ -634,9 +634,9 @@ class Run(ArrayRun):
 
         given: dict[str, Any] = {**options}
         engine, asked = EngineOptions.take(given), ImpactOptions.from_dict(given)
-        claims = self.reliability.of(asked.method)
-        said = claims is not None and claims.believable
-        found = find_impact(self._trained, facts, asked, events or Events(), says_tops=said)
+        claims, run = self.reliability.of(asked.method), self.about
+        place = None if run.trained_elsewhere else run.run
+        found = find_impact(self._trained, facts, asked, events or Events(), claims, place)
         if not (asked.verify and found.predictions):
             return found
         with open_cases(self, engine, events) as open_seeds:

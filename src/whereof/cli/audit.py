@@ -24,9 +24,10 @@ def command(
     """Find suspicious facts, and what helps or harms the model.
 
     Whereof lists the training facts that look wrong, and the facts that are most responsible for
-    wrong answers on held-out facts. It shows the influence of relations, entities, sources and
-    groups of entities. It also lists facts that support nothing, relations and entities that repeat
-    each other, and facts that break a rule of their relation.
+    wrong answers on held-out facts. Of relations, entities, sources and groups of entities, it
+    lists those that help the model most, and those that harm it most. It also lists facts that
+    support nothing, relations and entities that repeat each other, and facts that break a rule of
+    their relation.
 
     Influences are estimates. --verify retrains the model without the listed facts, and without each
     listed group, and shows the actual influence. The run stores finished retrainings.
@@ -46,4 +47,5 @@ def command(
     if out is not None:
         found.to_file(out, force=force)
         click.echo(f"{out} is written", err=True)
-    return found, partial(show_audit, console(), found)
+    can_verify = not run.about.trained_elsewhere
+    return found, partial(show_audit, console(), found, can_verify=can_verify)

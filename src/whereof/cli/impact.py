@@ -36,4 +36,5 @@ def command(
     from whereof.present.terminal import console
 
     found = run.impact(*fact, events=events, **_options.given(settings))
-    return found, partial(show_impact, console(), found)
+    can_verify = not run.about.trained_elsewhere
+    return found, partial(show_impact, console(), found, can_verify=can_verify)

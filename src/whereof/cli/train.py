@@ -60,5 +60,5 @@ def _show(run: Any) -> None:
     work = f"{count(info.steps, 'step')} in {time}; {ending(info)}"
     title = f"{run.model.title} on {info.dataset}: {sizes}; {work}"
     tables = [metrics_table(metrics, two_way=info.two_way)] if any(metrics.values()) else []
-    said = info.reliability.sentences(info.run)
+    said = info.reliability_texts
     show(console(), title, *tables, *said, f"run: {run.path}")

@@ -169,11 +169,19 @@ class Dataset(Tabular):
 
     def find_entity(self, text: str) -> int:
         """The id of an entity; `subject:5` and `object:5` name the one of a place."""
+        return self.entities.find(*self._without_place(text))
+
+    def has_entity(self, text: str) -> bool:
+        """Whether an entity has this name, or several have."""
+        return bool(self.entities.matches(self._without_place(text)[0]))
+
+    def _without_place(self, text: str) -> tuple[str, range | None]:
+        """The name of an entity without its place, and the ids of the place; None for all."""
         place, _, name = text.partition(":")
         among = {"subject": self.subjects, "object": self.objects}.get(place)
         if among is None or self.entities.matches(text):
-            return self.entities.find(text)
-        return self.entities.find(name, among)
+            return text, None
+        return name, among
 
     def to_arrow(self) -> Any:
         """An Arrow table with one row per fact of all splits, training facts first.

@@ -344,12 +344,25 @@ def find_labels(
         return read_labels(found) if found is not None else None
     if not isinstance(given, str | Path):
         return as_labels(given, noun=noun)
-    path, columns = Path(given), None
-    if not path.exists():
-        before, colon, after = str(given).rpartition(":")
-        if colon and Path(before).exists():
-            path, columns = Path(before), after
-    return read_labels(path, columns, noun=noun)
+    return read_labels(*_split_columns(given), noun=noun)
+
+
+def find_label_line(given: Any, name: str) -> str:
+    """Where the file of `find_labels` has a name, as PATH:LINE; empty if it is not a file."""
+    if not isinstance(given, str | Path):
+        return ""
+    path, _ = _split_columns(given)
+    line = next((row.line for row in read_rows(path) if name in row.cells), 1)
+    return f"{path}:{line}"
+
+
+def _split_columns(given: str | Path) -> tuple[Path, str | None]:
+    """A path, and the columns that may be named after it: PATH or PATH:NAMES,LABELS."""
+    path = Path(given)
+    before, colon, after = str(given).rpartition(":")
+    if not path.exists() and colon and Path(before).exists():
+        return Path(before), after
+    return path, None
 
 
 def as_labels(given: Any, kind: str = "entity", *, noun: str = "label") -> dict[str, str]:

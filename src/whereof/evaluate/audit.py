@@ -8,7 +8,7 @@ ratings has no rivals. There, facts help if they move predicted ratings towards 
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.consistency import Consistency, check_consistency
-from whereof.evaluate.groupings import Grouping, find_groupings
+from whereof.evaluate.groupings import Grouping, find_groupings, known_groups
 from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
@@ -26,6 +26,7 @@ from whereof.explain.explain import describe_fact
 from whereof.explain.explanation import NamedFact
 from whereof.explain.method import (
     Aim,
+    Context,
     Goal,
     Method,
     Totals,
@@ -34,7 +35,7 @@ from whereof.explain.method import (
     joint_method,
 )
 from whereof.explain.methods.rollback import roll_back_rows
-from whereof.explain.suspicion import NEED_ESTIMATES, OwnLosses, find_own_losses
+from whereof.explain.suspicion import NEED_ESTIMATES, OwnLosses, find_own_losses, losses_under
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import ScoredPrediction, Trained
@@ -45,13 +46,19 @@ from whereof.retrain.journal import recipe_key
 from whereof.retrain.methods.unrolled import log_odds
 from whereof.retrain.retrainer import Case
 from whereof.run.files import Arrays, like
+from whereof.training.results import Parameters
 from whereof.types import FactIds, Numbers
+from whereof.units import count
 
+SPLITS = ("test", "valid")
+"""Where held-out facts come from: the first that has facts, unless an option names one."""
 _IDLE = 0.01
 """A fact supports nothing if it raises no margin by this or more. 0.01 is 1% of the odds."""
 _LIMIT, _FEW_PAIRS = 500, 1 << 24
 """Number of held-out facts to look at, unless there are few pairs of a held-out fact and a training
 fact. Then it takes seconds to look at all of them."""
+_SHOWN = 3
+"""Number of unknown names to show."""
 _SCORES = 1 << 28
 """Number of scores to compute for the influence of all groups of one kind."""
 
@@ -69,6 +76,10 @@ class SuspiciousFact(NamedFact):
     """An estimate of it if the fact had not been trained on."""
     predicted_rating: float | None
     """The rating that the model predicts; None without ratings."""
+    actual_probability: float | None = None
+    """With `verify`: its probability after retraining without all suspicious facts."""
+    actual_rating: float | None = None
+    """The same for the predicted rating."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +109,12 @@ class AuditedGroup:
     """The same by retraining."""
     mrr: float | None = None
     """Mean reciprocal rank of the held-out facts without the group, by retraining."""
+    place: str | None = None
+    """subject or object, for an entity of two-way data: a user or an item. Else None."""
+
+
+_Retrainable = tuple[AuditedGroup, FactIds]
+"""A group, and the facts to retrain without."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +143,8 @@ class Audit(RecordTables):
 
     ranking: str
     method: str | None
-    """The method behind the influences of facts. None if no method fits the run: then all fields
-    from `blamed` to `idle` are empty."""
+    """The method behind the influences of facts. None if no method fits the run, or if it has no
+    held-out facts: then `blamed` and `idle` are empty."""
     ranking_method: str | None
     """The method behind the losses without each fact; None if they are not estimated."""
     group_method: str | None
@@ -148,6 +165,9 @@ class Audit(RecordTables):
     n_retrainings: int
     seconds: float
     notes: tuple[str, ...] = ()
+    n_groups: dict[str, int] = field(default_factory=dict)
+    """Number of groups of each kind. Of these, `groups` has those that help most, and those that
+    harm most: up to `top` of each."""
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `whereof audit --json` prints."""
@@ -206,7 +226,9 @@ class _Audit:
         self.case, self.trained, self.data = case, trained, trained.dataset
         self.method, self.options, self.entity_groups = method, options, groups
         self.events, self.notes = events, list[str]()
-        self.n_retrainings = 0
+        self.n_retrainings, self.retrained = 0, dict[int, float]()
+        with_facts = (split for split in SPLITS if len(getattr(self.data, split)))
+        self.split = options.split or next(with_facts, SPLITS[0])
         self.most = None if options.top == "all" else int(options.top)
         if method is not None:
             method.check_groups(self.trained)
@@ -214,7 +236,14 @@ class _Audit:
     def run(self) -> Audit:
         start = time.perf_counter()
         # Refuses what the data does not have.
-        self.groupings = [*find_groupings(self.data, self.options.kinds, self.entity_groups)]
+        by_id, unknown = known_groups(self.data, self.entity_groups, self.options.groups)
+        if unknown:
+            names = ", ".join(map(repr, unknown[:_SHOWN])) + ", ..." * (len(unknown) > _SHOWN)
+            what = count(len(self.entity_groups), "name")
+            self.notes.append(
+                f"{len(unknown):,} of {what} with a group are not in the run, and left out: {names}"
+            )
+        self.groupings = [*find_groupings(self.data, self.options.kinds, by_id)]
         ranking, own_method = self._choose_ranking()
         own = find_own_losses(self.trained, _name(own_method), self.events)
         values = own.rank(ranking)
@@ -223,19 +252,17 @@ class _Audit:
         consistency = check_consistency(self.data)
         told = consistency.contradictions[: self.most]
         conflicting = sorted({fact for each in told for fact in each.fact_ids})
-        blamed, groups, verified = list[BlamedFact](), list[AuditedGroup](), list[AuditedGroup]()
-        idle: FactIds | None = None
-        if self.goals:
-            totals = None if self.method is None else self._totals(self.method)
-            if totals is not None:
-                blamed, idle = [*self._blamed(totals)], self._find_idle(totals)
-            groups, verified = self._audit_groups(totals, order, blamed)
+        blamed, idle = list[BlamedFact](), None
+        totals = self._totals(self.method) if self.goals and self.method else None
+        if totals is not None:
+            blamed, idle = [*self._blamed(totals)], self._find_idle(totals)
+        groups, verified = self._audit_groups(totals, order, blamed)
         return Audit(
             ranking=ranking,
-            method=_name(self.method),
+            method=None if totals is None else _name(self.method),
             ranking_method=_name(own_method),
-            group_method=_name(joint_method() if self.is_joint else self.method),
-            suspicious=suspicious,
+            group_method=None if totals is None else _name(self.group_method),
+            suspicious=tuple(map(self._as_retrained, suspicious)),
             held_out=self._held_out() if self.goals else None,
             blamed=tuple(blamed),
             groups=tuple(groups),
@@ -246,7 +273,11 @@ class _Audit:
             conflicting=tuple(self._named(conflicting)),
             n_retrainings=self.n_retrainings,
             seconds=time.perf_counter() - start,
-            notes=(*self.notes, *(self.method.notes(self.trained) if self.method else ())),
+            notes=(
+                *self.notes,
+                *(self.method.notes(self.trained) if totals and self.method else ()),
+            ),
+            n_groups={it.kind: len(it.filled) for it in self.groupings} if groups else {},
         )
 
     def _choose_ranking(self) -> tuple[str, Method | None]:
@@ -288,12 +319,10 @@ class _Audit:
     @cached_property
     def goals(self) -> list[tuple[Goal, bool]]:
         """The goal for every held-out fact, and whether the model answers it wrongly."""
-        facts = getattr(self.data, self.options.split)
+        facts = getattr(self.data, self.split)
+        if note := self._split_note(len(facts)):
+            self.notes.append(note)
         if not len(facts):
-            self.notes.append(
-                f"split {self.options.split} has no facts, so the audit cannot measure which facts "
-                "help; train with --test-fraction"
-            )
             return []
         self.chosen, limit = np.arange(len(facts)), self.options.limit
         if limit is None:
@@ -307,6 +336,17 @@ class _Audit:
         asked = (Prediction(s, r, o, asks) for asks in sides for s, r, o in triples)
         return [*self._margin_goals(asked)]
 
+    def _split_note(self, n_facts: int) -> str:
+        """What to know of the held-out facts; empty if they are those that were asked for."""
+        lacks = f"split {self.options.split or 'test'} has no facts"
+        if n_facts:
+            is_other = self.options.split is None and self.split != SPLITS[0]
+            return f"{lacks}, so held-out facts are those of split {self.split}" * is_other
+        remedy = "train with --test-fraction"
+        if others := [split for split in SPLITS if len(getattr(self.data, split))]:
+            remedy = f"choose --split {others[0]}"
+        return f"{lacks}, so the audit cannot measure which facts help; {remedy}"
+
     def _margin_goals(self, asked: Iterator[Prediction]) -> Iterator[tuple[Goal, bool]]:
         for prediction in asked:
             scored = self.trained.score(prediction)
@@ -318,8 +358,7 @@ class _Audit:
                 yield Goal(scored, aim), bool(rivals[rival] > scored.plain_scores[scored.place])
 
     def _rating_goals(self, chosen: NDArray[np.int64]) -> list[tuple[Goal, bool]]:
-        facts = getattr(self.data, self.options.split)
-        ratings = getattr(self.data.ratings, self.options.split)
+        facts, ratings = getattr(self.data, self.split), getattr(self.data.ratings, self.split)
         scored = [self.trained.score(Prediction(*facts[i].tolist())) for i in chosen]
         errors = np.array(
             [ratings[i] - it.scores[it.place] for i, it in zip(chosen, scored, strict=True)]
@@ -340,10 +379,27 @@ class _Audit:
         if not self.is_joint and not self.trained.config.rated:
             groups.append([_probability_goal(goal.scored) for goal, _ in self.goals])
         filled = [group for group in groups if group]
-        found = method.total(self.trained, filled, self.events)
+        found = self._stored_total(method, filled)
         sums = np.zeros((len(groups), self.data.n_facts))
         sums[[bool(group) for group in groups]] = found.sums
         return replace(found, sums=sums)
+
+    def _stored_total(self, method: Method, groups: Sequence[Sequence[Goal]]) -> Totals:
+        """The totals of a method; if it sweeps through training, the run stores them."""
+        if not method.is_linear:
+            return method.total(self.trained, groups, self.events)
+        how = method.depends_on(self.trained, Context(groups[0][0].aim))
+        asked = [
+            [(goal.scored.prediction, goal.aim, goal.weight) for goal in group] for group in groups
+        ]
+        digest = blake2b(repr((asked, how)).encode(), digest_size=8).hexdigest()
+
+        def make() -> Arrays:
+            return {"sums": method.total(self.trained, groups, self.events).sums}
+
+        fits = like(sums=((len(groups), self.data.n_facts), "float64"))
+        key = f"audit-{method.name}-{digest}"
+        return Totals(self.trained.store.get(key, make, fits, self.events)["sums"])
 
     def _blamed(self, totals: Totals) -> Iterator[BlamedFact]:
         """The facts that lower the margins of wrong answers most."""
@@ -364,9 +420,9 @@ class _Audit:
     def _held_out(self) -> HeldOut:
         quality, rated = self.quality, self.trained.config.rated
         return HeldOut(
-            split=self.options.split,
+            split=self.split,
             n_facts=len(self.chosen),
-            n_all=len(getattr(self.data, self.options.split)),
+            n_all=len(getattr(self.data, self.split)),
             n_predictions=len(self.goals),
             n_wrong=sum(wrong for _, wrong in self.goals),
             mean_probability=None if rated else quality.value,
@@ -378,11 +434,15 @@ class _Audit:
         """Whether groups are estimated as a whole, by rollback; otherwise as sums over facts."""
         return joint_method().fits(self.trained)
 
+    @property
+    def group_method(self) -> Method | None:
+        return joint_method() if self.is_joint else self.method
+
     @cached_property
     def facts(self) -> HeldOutFacts:
         asked, ratings = [goal.scored.prediction for goal, _ in self.goals], None
         if self.trained.config.rated:
-            ratings = getattr(self.data.ratings, self.options.split)[self.chosen]
+            ratings = getattr(self.data.ratings, self.split)[self.chosen]
         return HeldOutFacts(self.trained, Predictions.of(self.trained, asked), ratings)
 
     @cached_property
@@ -393,53 +453,65 @@ class _Audit:
         self, totals: Totals | None, suspicious: FactIds, blamed: Sequence[BlamedFact]
     ) -> tuple[list[AuditedGroup], list[AuditedGroup]]:
         """The strongest groups of every kind; and the listed facts, if they are retrained."""
-        found, sets, sums = list[AuditedGroup](), list[FactIds](), None
+        sums = None
         if totals is not None:
-            margins = totals.sums[:2].sum(axis=0)
-            sums = totals.sums[-1] if len(totals.sums) > 2 else margins
-            for grouping in self.groupings:
-                for group, fact_ids in self._strongest(grouping, sums):
-                    found.append(group)
-                    sets.append(fact_ids)
-        listed: list[tuple[str, FactIds]] = []
+            sums = totals.sums[-1] if len(totals.sums) > 2 else totals.sums.sum(axis=0)
+        found, verified = list[_Retrainable](), list[_Retrainable]()
+        for grouping in self.groupings if self.goals else ():
+            if sums is not None:
+                found += self._strongest(grouping, sums)
+            elif self.case is not None:
+                found += self._largest(grouping)
         if self.case is not None:
             blamed_ids = np.array([fact.fact_id for fact in blamed], np.int64)
-            listed = [("suspicious", np.sort(suspicious)), ("blamed", np.sort(blamed_ids))]
-            listed = [(kind, ids) for kind, ids in listed if len(ids)]
-        verified = [
-            AuditedGroup(
-                kind,
-                kind,
-                f"{kind} facts",
-                len(ids),
-                None if sums is None else self._estimate(ids, sums),
-            )
-            for kind, ids in listed
-        ]
-        if self.case is not None:
-            every = self._retrain(
-                self.case, [*found, *verified], [*sets, *(ids for _, ids in listed)]
-            )
-            found, verified = every[: len(found)], every[len(found) :]
-        return found, verified
+            for kind, ids in (("suspicious", np.sort(suspicious)), ("blamed", np.sort(blamed_ids))):
+                influence = None if sums is None else self._estimate(ids, sums)
+                group = AuditedGroup(kind, kind, f"{kind} facts", len(ids), influence)
+                verified += [(group, ids)] * bool(len(ids))
+            found, verified = self._retrain(self.case, found, verified)
+        groups = [group for group, _ in found]
+        if sums is None:  # they are sorted by what was measured
+            kinds = [it.kind for it in self.groupings]
+            groups.sort(key=lambda it: (kinds.index(it.kind), -(it.actual or 0.0)))
+        return groups, [group for group, _ in verified if self.goals]
 
-    def _strongest(self, grouping: Grouping, sums: Numbers) -> list[tuple[AuditedGroup, FactIds]]:
-        """The groups with the largest influence either way, the most helpful first.
-
-        Of many groups, only those with the largest sums are estimated as a whole.
-        """
-        first = np.argsort(-np.abs(grouping.sums(sums)), kind="stable")
-        n_scores = len(self.goals) * self.data.n_entities
-        most = len(first) if self.most is None else max(self.most, _SCORES // n_scores)
-        found = []
-        for group in first[:most].tolist():
+    def _largest(self, grouping: Grouping) -> Iterator[_Retrainable]:
+        """The groups with the most facts, without estimates."""
+        sizes = grouping.sums(np.ones(self.data.n_facts))
+        for group in np.argsort(-sizes, kind="stable")[: self.most].tolist():
             if len(fact_ids := grouping.facts_of(group)):
-                names = grouping.names[group], grouping.labels[group]
-                influence = self._estimate(fact_ids, sums)
-                it = AuditedGroup(grouping.kind, *names, len(fact_ids), influence)
-                found.append((it, fact_ids))
-        found.sort(key=lambda each: -abs(each[0].influence or 0.0))
-        return sorted(found[: self.most], key=lambda each: -(each[0].influence or 0.0))
+                yield self._group(grouping, group, len(fact_ids), None), fact_ids
+
+    def _strongest(self, grouping: Grouping, sums: Numbers) -> list[_Retrainable]:
+        """The groups that help most and those that harm most, the most helpful first.
+
+        Of many groups, only those with the highest and the lowest sums are estimated as a whole.
+        """
+        order, n_scores = grouping.filled, len(self.goals) * self.data.n_entities
+        order = order[np.argsort(-grouping.sums(sums)[order], kind="stable")]
+        if self.most is not None:
+            each_way = max(self.most, _SCORES // n_scores // 2)
+            order = np.concatenate([order[:each_way], order[each_way:][-each_way:]])
+        found = []
+        for group in order.tolist():
+            fact_ids = grouping.facts_of(group)
+            influence = self._estimate(fact_ids, sums)
+            found.append((self._group(grouping, group, len(fact_ids), influence), fact_ids))
+        found.sort(key=lambda each: -(each[0].influence or 0.0))
+        if self.most is None:
+            return found
+        helping = [each for each in found if (each[0].influence or 0.0) > 0]
+        harming = [each for each in found if (each[0].influence or 0.0) < 0]
+        return helping[: self.most] + harming[-self.most :]
+
+    def _group(
+        self, grouping: Grouping, group: int, n_facts: int, influence: float | None
+    ) -> AuditedGroup:
+        place = None
+        if grouping.kind == "entity" and self.data.has_users:
+            place = "subject" if group in self.data.subjects else "object"
+        names = grouping.names[group], grouping.labels[group]
+        return AuditedGroup(grouping.kind, *names, n_facts, influence, place=place)
 
     def _estimate(self, fact_ids: FactIds, sums: Numbers) -> float:
         """The quality minus that without some facts: by joint rollback, or as a sum."""
@@ -448,38 +520,82 @@ class _Audit:
         return self.quality.value - self.facts.measure(roll_back_rows(self.trained, fact_ids)).value
 
     def _retrain(
-        self, case: Case, groups: Sequence[AuditedGroup], sets: Sequence[FactIds]
-    ) -> list[AuditedGroup]:
-        """Retrain without each group and add the actual influence. The run stores the results."""
-        possible = [ids for ids in sets if len(ids) < self.data.n_facts]
-        removed = [np.zeros(0, np.int64), *possible]  # the control comes first
-        recipe = recipe_key(case.retrainer.recipe, case.retrainer.engine)
-        asked = recipe.encode() + self.facts.asked.places.tobytes()
-        digests = (blake2b(asked + removed_key(ids).encode(), digest_size=8) for ids in removed)
-        keys = [f"audit-{digest.hexdigest()}" for digest in digests]
+        self, case: Case, groups: list[_Retrainable], listed: list[_Retrainable]
+    ) -> tuple[list[_Retrainable], list[_Retrainable]]:
+        """Retrain without each group, and without listed facts, and add the actual influence.
+
+        The run stores the results.
+        """
+        n_facts = self.data.n_facts
+        sets = [ids if len(ids) < n_facts else None for _, ids in (*listed, *groups)]
+        if not any(ids is not None for ids in sets):
+            self.notes.append(
+                f"nothing was retrained: without all {count(n_facts, 'fact')}, nothing is left to "
+                "train on; list fewer with --top"
+            )
+            return groups, listed
+        removed = [np.zeros(0, np.int64), *(ids for ids in sets if ids is not None)]
+        n_listed = sum(ids is not None for ids in sets[: len(listed)])
+        control, *without = self._measure_all(case, removed, n_listed)
+        after = iter(without)
+        done = list[_Retrainable]()
+        for (group, ids), possible in zip((*listed, *groups), sets, strict=True):
+            if possible is not None:
+                found = next(after)
+                if "own" in found and group.kind == "suspicious":
+                    self.retrained = dict(zip(ids.tolist(), found["own"].tolist(), strict=True))
+                if "value" in found:
+                    influence = float(control["value"]) - float(found["value"])
+                    mrr = float(found["mrr"]) if "mrr" in found else None
+                    group = replace(group, actual=influence, mrr=mrr)
+            done.append((group, ids))
+        return done[len(listed) :], done[: len(listed)]
+
+    def _measure_all(
+        self, case: Case, removed: Sequence[FactIds], n_listed: int
+    ) -> Sequence[Arrays]:
+        """The quality of the held-out facts without each set of facts; the control comes first.
+
+        n_listed: of so many sets after the control, also what the model says of their own facts.
+        """
+        asked = recipe_key(case.retrainer.recipe, case.retrainer.engine).encode()
+        asked += self.facts.asked.places.tobytes() if self.goals else b""
+        digests = [blake2b(asked + removed_key(ids).encode(), digest_size=8) for ids in removed]
+        own = [ids if 0 < at <= n_listed else ids[:0] for at, ids in enumerate(removed)]
+        keys = [
+            f"audit-{'listed-' * bool(len(its))}{digest.hexdigest()}"
+            for its, digest in zip(own, digests, strict=True)
+        ]
+        names = []
+        if self.goals:
+            names = [name for name, it in self.quality._asdict().items() if it is not None]
+        shared: dict[str, tuple[tuple[int, ...], str]] = dict.fromkeys(names, ((), "float64"))
+        sizes = [{"own": ((len(its),), "float64")} if len(its) else {} for its in own]
 
         def measure(missing: list[int]) -> Iterator[Arrays]:
             found = case.retrainer.rows([removed[at] for at in missing if at])
             control = next(found)
             for at in missing:
-                quality = self.facts.measure(next(found) if at else control)._asdict()
-                yield {name: np.array(it) for name, it in quality.items() if it is not None}
+                yield self._measure(next(found) if at else control, own[at])
 
-        names = [name for name, it in self.quality._asdict().items() if it is not None]
-        fits = [like(**dict.fromkeys(names, ((), "float64")))] * len(keys)
-        stored = self.trained.store.get_many(keys, measure, fits, self.events)
-        control, *without = (
-            HeldOutQuality(float(it["value"]), float(it["mrr"]) if "mrr" in it else None)
-            for it in stored
-        )
-        after, done = iter(without), []
-        for group, ids in zip(groups, sets, strict=True):
-            if len(ids) < self.data.n_facts:
-                found = next(after)
-                group = replace(group, actual=control.value - found.value, mrr=found.mrr)
-            done.append(group)
+        fits = [like(**shared, **size) for size in sizes]
         self.n_retrainings = len({*keys})
-        return done
+        return self.trained.store.get_many(keys, measure, fits, self.events)
+
+    def _measure(self, rows: Parameters, fact_ids: FactIds) -> Arrays:
+        """The quality of the held-out facts, and the probabilities or ratings of some facts."""
+        found = self.facts.measure(rows)._asdict() if self.goals else {}
+        if len(fact_ids):
+            loss, score = losses_under(self.trained, rows, fact_ids, self.events)
+            found["own"] = score if self.trained.config.rated else np.exp(-loss)
+        return {name: np.array(it) for name, it in found.items() if it is not None}
+
+    def _as_retrained(self, fact: SuspiciousFact) -> SuspiciousFact:
+        """The fact with what the model says of it after retraining, if it was retrained."""
+        value = self.retrained.get(fact.fact_id)
+        if self.trained.config.rated:
+            return replace(fact, actual_rating=value)
+        return replace(fact, actual_probability=value)
 
 
 def _name(method: Method | None) -> str | None:

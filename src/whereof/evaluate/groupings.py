@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.dataset import Dataset
+from whereof.data.read import find_label_line
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers
+from whereof.units import count
 
 _NEEDS = {
     "relation": "relations, which two-way data does not have",
@@ -28,6 +32,11 @@ class Grouping:
     """(n,) the group of each fact in `fact_ids`."""
     fact_ids: FactIds
 
+    @cached_property
+    def filled(self) -> NDArray[np.int64]:
+        """The groups that have facts."""
+        return np.unique(self.owners)
+
     def facts_of(self, group: int) -> FactIds:
         return np.unique(self.fact_ids[self.owners == group])
 
@@ -37,12 +46,47 @@ class Grouping:
         return np.asarray(found, np.float64)
 
 
+def known_groups(
+    data: Dataset, groups: Mapping[str, str], given: Any
+) -> tuple[dict[int, str], list[str]]:
+    """The groups of the entities that the data has, by id, and the names that it does not have.
+
+    groups: by name; given: the file that they come from, for messages. Refuses groups if the data
+    does not have most of the names.
+    """
+    found, unknown = dict[int, str](), list[str]()
+    for name, group in groups.items():
+        if not data.has_entity(name):
+            unknown.append(name)
+            continue
+        try:
+            found[data.find_entity(name)] = group
+        except WhereofError as error:  # it matches several
+            raise WhereofError(f"{_located(given, name)}{error}") from None
+    if 2 * len(unknown) > len(groups):
+        name, path = unknown[0], find_label_line(given, unknown[0]).rpartition(":")[0]
+        remedy = "give names or labels of entities"
+        if name == next(iter(groups)) and path in ("", str(given)):  # the columns are not named
+            remedy = f"if this is a header, write --groups {path or 'FILE'}:{name},{groups[name]}"
+        raise WhereofError(
+            f"{_located(given, name)}{name!r} is not an entity of this run ({len(unknown):,} of "
+            f"{count(len(groups), 'name')} are not); {remedy}"
+        )
+    return found, unknown
+
+
+def _located(given: Any, name: str) -> str:
+    """The start of a message about a name of a file: `PATH:LINE: `; empty if there is no file."""
+    where = find_label_line(given, name)
+    return f"{where}: " if where else ""
+
+
 def find_groupings(
-    data: Dataset, asked: Sequence[str] | None, entity_groups: Mapping[str, str]
+    data: Dataset, asked: Sequence[str] | None, entity_groups: Mapping[int, str]
 ) -> Iterator[Grouping]:
     """The ways to group facts that are asked for, or with None all that the data has.
 
-    entity_groups: the group of entities, by name.
+    entity_groups: the group of entities, by id.
     """
     makers: dict[str, Callable[[], Grouping]] = {"entity": lambda: _by_entity(data)}
     if not data.two_way:
@@ -78,16 +122,11 @@ def _by_source(data: Dataset) -> Grouping:
     return Grouping("source", names, names, owners, np.arange(data.n_facts))
 
 
-def _by_group(data: Dataset, entity_groups: Mapping[str, str]) -> Grouping:
+def _by_group(data: Dataset, entity_groups: Mapping[int, str]) -> Grouping:
     """A fact belongs to the groups of its subject and of its object."""
     names, codes = sorted({*entity_groups.values()}), np.full(data.n_entities, -1)
     places = {name: place for place, name in enumerate(names)}
-    for number, (entity, group) in enumerate(entity_groups.items()):
-        try:
-            codes[data.find_entity(entity)] = places[group]
-        except WhereofError as error:
-            remedy = f"; if this is a header, write --groups FILE:{entity},{group}"
-            raise WhereofError(f"{error}{remedy * (number == 0)}") from None
+    codes[[*entity_groups]] = [places[group] for group in entity_groups.values()]
     subjects, objects = codes[data.train[:, SUBJECT]], codes[data.train[:, OBJECT]]
     owners = np.concatenate([subjects, np.where(subjects == objects, -1, objects)])
     kept, fact_ids = owners >= 0, np.tile(np.arange(data.n_facts), 2)

@@ -250,7 +250,12 @@ class AuditOptions(Settings):
         "Audit",
         "rollback unrolled",
     )
-    split: str = choice("test", "split of the held-out facts", "Audit", "test valid")
+    split: str | None = choice(
+        None,
+        "split of the held-out facts  [default: test, or valid if test has no facts]",
+        "Audit",
+        "test valid",
+    )
     limit: int | str | None = number(
         None,
         "number of held-out facts, evenly spaced, or all  [default: all if the data is small, "
@@ -269,7 +274,11 @@ class AuditOptions(Settings):
         None, "groups of entities: a file with two columns, entity and group", "Audit"
     )
     top: int | str = number(
-        10, "number of facts and groups to list, or all", "Audit", 1, word="all"
+        10,
+        "number of facts to list, of groups that help, and of groups that harm; or all",
+        "Audit",
+        1,
+        word="all",
     )
     verify: bool = choice(
         False, "retrain without the listed facts and without each listed group", "Audit"
@@ -284,5 +293,7 @@ class AuditOptions(Settings):
 
     @property
     def kinds(self) -> tuple[str, ...] | None:
-        """The ways to group facts; None for all that the data has."""
-        return None if self.by is None else tuple(self.by)
+        """The ways to group facts, with given groups among them; None for all that fit the data."""
+        if self.by is None:
+            return None
+        return tuple(dict.fromkeys((*self.by, *(("group",) if self.groups else ()))))

@@ -22,6 +22,7 @@ from whereof.predict.predictions import Predictions
 from whereof.predict.scored import Standing, Standings, Trained, name_standings
 from whereof.records import RecordTables, as_plain
 from whereof.registry import render
+from whereof.run.reliability import Claims, measure_command
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
 
@@ -86,13 +87,13 @@ def find_impact(
     wanted: Sequence[Any],
     options: ImpactOptions,
     events: Events,
-    *,
-    says_tops: bool,
+    claims: Claims | None = None,
+    run: str | None = None,
 ) -> Impact:
     """What the removal of some facts together does to predictions.
 
-    wanted: ids or names, such as the words of one fact; says_tops: whether claims about new top
-    answers are reliable enough.
+    wanted: ids or names, such as the words of one fact; claims: how often those of the method come
+    true, if that is known; run: the folder, if `whereof evaluate` can measure it.
     """
     start, method = time.perf_counter(), get_method(options.method)
     method.check_groups(trained)
@@ -110,12 +111,10 @@ def find_impact(
     signed = -influences if options.opposing else influences
     order = np.argsort(-signed, kind="stable")
     order = order[signed[order] > 0][: None if options.top == "all" else int(options.top)]
+    says_tops = claims is not None and claims.believable
     changes = _top_changes(before, after) if says_tops else None
-    notes = (*name_notes(trained, wanted, fact_ids), *method.notes(trained))
-    if _only_own_queries(trained, options):
-        notes = (*notes, _ONLY_OWN.format(options.split))
-    if not (says_tops or options.verify):
-        notes = (*notes, _NOT_SAID)
+    own = _notes(trained, options, claims, run, len(order))
+    notes = (*name_notes(trained, wanted, fact_ids), *method.notes(trained), *own)
     named = name_standings(trained, after[order])
     facts = (NamedFact(**describe_fact(trained.dataset, fact)) for fact in fact_ids.tolist())
     found = (
@@ -141,14 +140,29 @@ def find_impact(
     )
 
 
-_NOT_SAID = (
-    "new top answers are not shown: a measurement must first show that at least four in five of "
-    "them come true in this run; run `whereof evaluate RUN --protocols steadiness`"
-)
-_ONLY_OWN = (
-    "split {} of this run has no facts: these are only answers to the queries that the removed "
-    "facts answer; --split train adds the queries of training"
-)
+def _notes(
+    trained: Trained,
+    options: ImpactOptions,
+    claims: Claims | None,
+    run: str | None,
+    n_listed: int,
+) -> Iterator[str]:
+    """What the impact leaves out, and how to get it."""
+    if _only_own_queries(trained, options):
+        other = next(it for it in ("valid", "train") if len(getattr(trained.dataset, it)))
+        yield (
+            f"split {options.split} has no facts, so only the queries that the given facts answer "
+            f"were asked; --split {other} also asks those of split {other}"
+        )
+    if options.verify:
+        if not n_listed:
+            yield "nothing was retrained: there is no prediction to check"
+    elif claims is not None and claims.n_announced:
+        if not claims.believable:
+            came_true = f"{claims.n_true} of {claims.n_announced} estimated ones came true"
+            yield f"new top answers are not shown: in this run, {came_true}, too few to rely on"
+    elif run is not None:
+        yield f"to see new top answers, check first how reliable they are: `{measure_command(run)}`"
 
 
 def _find_predictions(

@@ -22,6 +22,7 @@ from whereof.models import Model
 from whereof.models.scoring import score_all
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import ScoredPrediction, Trained
+from whereof.training.results import Parameters
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds, Numbers, Rows
 
 _CELLS, _SWEPT_CELLS = 1 << 22, 1 << 25
@@ -88,6 +89,14 @@ def find_own_losses(
         loss, without = _sweep(trained, ids, estimator, events)
     check_finite(without)
     return OwnLosses(loss, without, score, degrees.astype(np.float64))
+
+
+def losses_under(
+    trained: Trained, rows: Parameters, fact_ids: FactIds, events: Events
+) -> tuple[Numbers, Numbers]:
+    """(n_facts,) loss and score of some training facts under other parameters."""
+    other = replace(trained, scorer=replace(trained.scorer, **rows._asdict()))
+    return _own(other, fact_ids, _known(trained), events, rolled_back=False)
 
 
 def _own(

@@ -40,11 +40,13 @@ def audit_words(audit: Audit) -> str:
 def _audit_sentences(audit: Audit) -> Iterator[str]:
     held_out, checked = audit.held_out, audit.consistency
     if held_out is not None:
-        asked = count(held_out.n_predictions, "prediction")
-        among = count(held_out.n_all, "fact")
         some = "all" if held_out.n_facts == held_out.n_all else f"{held_out.n_facts:,} of"
-        yield f"The model gets {held_out.n_wrong:,} of {asked} wrong{_predicted(audit)} of {some}"
-        yield f"{among} of the {SPLITS[held_out.split]} set."
+        facts = count(held_out.n_all, f"{SPLITS[held_out.split]} fact")
+        yield f"The model predicts {_predicted(audit)} of {some} {facts}."
+        asked = count(held_out.n_predictions, "prediction")
+        verb = "is" if held_out.n_wrong == 1 else "are"
+        above = ": the error is above the RMSE" * _is_rated(audit)
+        yield f"{held_out.n_wrong:,} of these {asked} {verb} wrong{above}."
     if audit.n_idle:
         verb = "supports" if audit.n_idle == 1 else "support"
         said = f"{count(audit.n_idle, 'fact')} {verb} none of these predictions"
@@ -69,10 +71,10 @@ def _predicted(audit: Audit) -> str:
     """What is predicted of each held-out fact."""
     held_out, words = audit.held_out, names.Words.of(two_way=audit.suspicious[0].relation is None)
     if _is_rated(audit):
-        return " (error above the RMSE): the rating"
+        return "the rating"
     if held_out is not None and held_out.n_predictions > held_out.n_facts:
-        return f": the {words.object} and the {words.subject}"
-    return f": the {words.object}"
+        return f"the {words.object} and the {words.subject}"
+    return f"the {words.object}"
 
 
 def audit_tables(
@@ -85,8 +87,8 @@ def audit_tables(
         columns = _fact_columns(audit.idle, link)
         found.append(Table.by_columns("idle", "Facts that support nothing", [*columns]))
     for table in found:
-        if table.rows:
-            yield replace(table, most=most)
+        if table.rows:  # the groups that harm stand at the end, so groups are never cut
+            yield table if table.name in _KINDS else replace(table, most=most)
 
 
 def _fact_columns(
@@ -102,7 +104,7 @@ def _fact_columns(
 def audit_parts(audit: Audit, link: Link | None = None) -> Iterator[html.Part]:
     """The audit in words and tables, for pages."""
     yield "paragraphs", [audit_words(audit)], "lead"
-    if audit.verified:
+    if audit.n_retrainings:
         said = "Columns named actual are measured by retraining. Other influences are"
         yield "marked", said, "estimates"
     elif audit.method is not None:
@@ -118,8 +120,8 @@ def audit_file(audit: Audit) -> str:
     return html.page(audit_parts(audit), title="Audit", heading="Audit")
 
 
-def show_audit(out: Console, audit: Audit) -> None:
-    """Print an audit."""
+def show_audit(out: Console, audit: Audit, *, can_verify: bool = True) -> None:
+    """Print an audit. can_verify: whether the command line can retrain the run."""
     show(out, audit_words(audit))
     for table in audit_tables(audit, most=max(len(audit.suspicious), 20)):
         show(out, heading(table.title), replace(table, title=""))
@@ -127,26 +129,30 @@ def show_audit(out: Console, audit: Audit) -> None:
     if audit.n_retrainings:
         effort = f"{count(audit.n_retrainings, 'retraining')}, {effort}"
     said = []
-    if audit.verified:
+    if audit.n_retrainings:
         said = ["Columns named actual are measured by retraining; other influences are estimates."]
-    elif audit.method is not None:
+    elif audit.ranking_method is not None or audit.method is not None:
         said = ["The numbers are estimates, not confirmed by retraining."]
     part = audit.held_out is not None and audit.held_out.n_facts < audit.held_out.n_all
     other = ["--ranking loss"] * (audit.ranking == "loss-without")
-    more = ["--verify"] * (not audit.verified) + ["--limit all"] * part + other + ["--json"]
+    more = (
+        ["--verify"] * (can_verify and not audit.n_retrainings)
+        + ["--limit all"] * part
+        + other
+        + ["--json"]
+    )
     show(out, "", *audit.notes, effort, *said, f"next: {', '.join(more)}")
 
 
 def _methods_of(audit: Audit) -> str:
     """The methods behind the numbers of an audit."""
-    if audit.method is None:
-        return "no estimates"
     methods = {
         "suspicious facts": audit.ranking_method,
         "influence of single facts": audit.method,
         "influence of groups": audit.group_method,
     }
-    return f"methods: {', '.join(f'{method} ({what})' for what, method in methods.items())}"
+    used = [f"{method} ({what})" for what, method in methods.items() if method is not None]
+    return f"methods: {', '.join(used)}" if used else "no estimates"
 
 
 def audit_html(audit: Audit) -> str:
@@ -175,12 +181,20 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
             Column("probability_without", "estimated without it", "percent"),
             [fact.probability_without for fact in facts],
         ),
+        (
+            Column("actual_probability", "actual without all of these", "percent"),
+            [fact.actual_probability for fact in facts],
+        ),
+        (
+            Column("actual_rating", "actual without all of these", "score"),
+            [fact.actual_rating for fact in facts],
+        ),
     ]
     note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first facts are the most "
     note += "likely to be wrong."
     if any(fact.probability is not None for fact in facts):
-        note += " A probability here is among answers that no other training fact gives; "
-        note += "`whereof explain` shows the probability among all answers."
+        note += " These probabilities leave out other true answers: those that other training "
+        note += "facts give to the same question. `whereof explain` leaves out none."
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 
@@ -197,15 +211,14 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
         (Column("influence", "estimated influence", "signed"), [fact.influence for fact in facts]),
     ]
     note = (
-        "Harm: how far the fact lowers the margins of the wrong predictions, added up. Influence: "
-        "how far the fact raises the margins of all predictions, added up. A margin is the score "
-        "of the true answer minus the score of its strongest rival."
+        "The margin of a prediction is the score of the true answer minus the highest score of a "
+        "wrong answer. Harm: what the fact takes off the margins of wrong predictions, in total. "
+        "Influence: what the fact adds to the margins of all predictions, in total."
     )
     if _is_rated(audit):
         note = (
-            "Harm: how far the fact moves the wrong predictions away from the true ratings, added "
-            "up. Influence: how far the fact moves all predictions towards the true ratings, added "
-            "up."
+            "Harm: how far the fact moves wrong predictions away from the true ratings, in total. "
+            "Influence: how far it moves all predictions towards the true ratings, in total."
         )
     return Table.by_columns(
         "blamed", "Facts most responsible for wrong answers", columns, note=note
@@ -214,32 +227,64 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
 
 def _groups(audit: Audit, link: Link | None) -> Iterator[Table]:
     unit = "signed" if _is_rated(audit) else "points"
+    first = next((kind for kind in _KINDS if any(it.kind == kind for it in audit.groups)), None)
     for kind, title in _KINDS.items():
         groups = [group for group in audit.groups if group.kind == kind]
-        yield _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)
+        table = _group_table(kind, f"{title}: what if they were dropped?", groups, unit, link)
+        note = _influence_note(rated=_is_rated(audit)) if kind == first else ""
+        yield replace(table, note=f"{note} {_listed_groups(audit, groups, kind)}".strip())
     title = "Without the listed facts, all together"
-    yield _group_table("verified", title, audit.verified, unit, None)
+    table = _group_table("verified", title, audit.verified, unit, None)
+    yield table if first else replace(table, note=_influence_note(rated=_is_rated(audit)))
+
+
+def _listed_groups(audit: Audit, groups: Sequence[AuditedGroup], kind: str) -> str:
+    """How many groups of a kind are listed, and which; empty if the audit does not say."""
+    n_all = audit.n_groups.get(kind, 0)
+    if len(groups) >= n_all:
+        return f"All {n_all:,} are listed." if n_all > 1 else ""
+    helping = sum((group.influence or 0.0) > 0 for group in groups)
+    if all(group.influence is None for group in groups):
+        return f"{len(groups):,} of {n_all:,} are listed: those with the most facts."
+    harming = len(groups) - helping
+    which = [
+        f"{n:,} that {verb}{'s' * (n == 1)} most"
+        for n, verb in ((helping, "help"), (harming, "harm"))
+        if n
+    ]
+    said = f"{len(groups):,} of {n_all:,} are listed: {', and '.join(which)}."
+    none = "helps" if not helping else "harms" if not harming else ""
+    return f"{said} None {none}, as estimated." if none else said
 
 
 def _group_table(
     name: str, title: str, groups: Sequence[AuditedGroup], unit: str, link: Link | None
 ) -> Table:
     cells = [Cell(group.label, link=link(group) if link else "") for group in groups]
+    words = names.Words.of(two_way=True)
     columns: list[tuple[Column, list[Any]]] = [
+        (Column("place", "user or item"), [it.place and words.place(it.place) for it in groups]),
         (Column("name", name if name in _KINDS else "facts"), cells),
         (Column("n_facts", "facts", "count"), [group.n_facts for group in groups]),
         (Column("influence", "estimated influence", unit), [it.influence for it in groups]),
         (Column("actual", "actual influence", unit), [group.actual for group in groups]),
         (Column("mrr", "MRR without, paper's filter", "percent"), [group.mrr for group in groups]),
     ]
-    what = "the mean error of predicted ratings without the facts minus the mean error with them"
-    if unit == "points":
-        what = (
-            "the mean probability of the true answers with the facts minus the mean probability "
-            "without them, among new answers"
+    return Table.by_columns(name, title, columns)
+
+
+def _influence_note(*, rated: bool) -> str:
+    """What the influence of a group means."""
+    if rated:
+        return (
+            "Influence: how far the mean error of predicted ratings grows without these facts. A "
+            "negative influence means that it shrinks: the facts harm."
         )
-    note = f"Influence: {what}. If it is positive, the facts help."
-    return Table.by_columns(name, title, columns, note=note)
+    return (
+        "Influence: how far the mean probability of the true answers falls without these facts, in "
+        "percentage points. A negative influence means that it rises: the facts harm. The "
+        "probability leaves out answers that are known from training or validation."
+    )
 
 
 def _consistency(audit: Audit) -> Iterator[Table]:

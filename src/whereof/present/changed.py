@@ -53,14 +53,11 @@ def _updated(updated: Updated) -> Iterator[str]:
         yield f"{measured} goes from {percent(before)} to {percent(after)}."
         return
     scratch = updated.scratch
-    share = updated.training_seconds / max(scratch.training_seconds, 1e-9)
-    whole = updated.seconds / max(scratch.seconds, 1e-9)
     _, _, wanted = _quality(scratch.metrics)
+    took = f"{seconds(scratch.training_seconds)} ({seconds(scratch.seconds)} with metrics)"
     yield (
-        f"{measured} is {percent(after)}; trained from scratch on all facts it is "
-        f"{percent(wanted or 0.0)}, in {seconds(scratch.training_seconds)} "
-        f"({seconds(scratch.seconds)} with metrics). So the update took {percent(share)} of the "
-        f"training time, and {percent(whole)} of the whole time."
+        f"Training from scratch on all facts took {took}. The {name} on {where} facts is "
+        f"{percent(after)} after the update, and {percent(wanted or 0.0)} from scratch."
     )
 
 
@@ -167,7 +164,7 @@ def _distance_table(distance: Distance) -> Table:
         (title, *(getattr(its, name) for name, _ in known), apart) for title, (its, apart) in models
     ]
     note = (
-        "Distance of rows: how far they are from the rows trained from scratch without the facts. "
-        "100% is the distance before unlearning."
+        "Distance of rows: to those that are trained from scratch without the facts, in percent of "
+        "the distance before unlearning. Above 100%, unlearning moved the rows further away."
     )
     return Table("distance", "Compared with retraining from scratch", columns, rows, note)

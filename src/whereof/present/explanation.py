@@ -350,7 +350,8 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
 def _reliability_texts(explanation: Explanation, run: str | None = None) -> list[str]:
     if not explanation.estimate or explanation.reliability is None:
         return []
-    return explanation.reliability.sentences(run, explanation.method)
+    can_measure = bool(explanation.costs)  # they are known if the run can be retrained
+    return explanation.reliability.sentences(run, explanation.method, can_measure=can_measure)
 
 
 def costs_text(explanation: Explanation) -> str:

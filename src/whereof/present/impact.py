@@ -97,22 +97,28 @@ def _actual_columns(
     yield Column("top", "new top answer"), tops
 
 
-def show_impact(out: Console, impact: Impact) -> None:
-    """Print the impact."""
+def show_impact(out: Console, impact: Impact, *, can_verify: bool = True) -> None:
+    """Print the impact. can_verify: whether the command line can retrain the run."""
     for fact in impact.facts[:_SHOWN]:
         show(out, Text(on_one_line(f"{fact.fact_id}  {names.fact_text(fact)}"), style="bold"))
     show(out, _counts(impact), *filter(None, [claims_words(impact)]))
     if impact.predictions:
         table = impact_table(impact)
         show(out, heading(table.title), replace(table, title=""))
+    lists_opposing = any(each.influence < 0 for each in impact.predictions)
+    offers_opposing = impact.n_opposed > 0 and not lists_opposing
+    if offers_opposing and not impact.n_supported:
+        opposed = count(impact.n_opposed, "prediction")
+        show(out, f"There is nothing to list; --opposing lists the {opposed} that it opposes.")
     near = f"{count(impact.n_adjacent, 'prediction')} with something in common"
     if impact.n_retrainings:
         noun = names.noun_of(impact.facts)
         these = names.these_facts(len(impact.facts), noun)
         said = f"actual influence: retrained with all {noun}s, minus retrained without {these}"
-        effort, more = f"{near}; {names.effort_text(impact)}", "--json"
+        effort, more = f"{near}; {names.effort_text(impact)}", []
     else:
         said = "The numbers are estimates, not confirmed by retraining."
         effort = f"{near}, in {seconds(impact.seconds)}"
-        more = "--verify, --json" if impact.predictions else "--json"
-    show(out, *impact.notes, f"{effort}; method {impact.method}", said, f"next: {more}")
+        more = ["--verify"] * (can_verify and bool(impact.predictions))
+    more += ["--opposing"] * offers_opposing + ["--json"]
+    show(out, *impact.notes, f"{effort}; method {impact.method}", said, f"next: {', '.join(more)}")

@@ -159,7 +159,7 @@ def _trust(info: RunInfo, *, offered: bool = False) -> tuple[str, str]:
     if not info.reliability.is_measured:
         lead = "It is not known yet how far you can trust the estimates of this run."
         plain = "The reliability of estimates is not measured."
-        return lead, plain if offered else info.reliability.sentences(info.run)[0]
+        return lead, plain if offered else info.reliability_texts[0]
     if linearity is not None and not claims:
         close = "Estimates by unrolled should be close to what retraining shows in this run."
         return close if linearity.is_close else rough, str(linearity)
@@ -193,7 +193,7 @@ def _reliability(info: RunInfo) -> Iterator[Part]:
     if not info.reliability.is_measured:
         return  # the summary says so
     yield "heading", "Reliability of estimates", 2, "reliability"
-    yield "paragraphs", info.reliability.sentences(info.run)
+    yield "paragraphs", info.reliability_texts
 
 
 def _run(info: RunInfo) -> Iterator[Part]:
@@ -250,7 +250,7 @@ def _curves(info: RunInfo) -> list[Chart]:
 
 
 def _evaluations(info: RunInfo, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
-    known = info.reliability.sentences(info.run)  # said above
+    known = info.reliability_texts  # said above
     for index, evaluation in enumerate(evaluations, 1):
         number, key = (f" {index}", f"-{index}") if len(evaluations) > 1 else ("", "")
         said = [*evaluation.heading()[1:], *evaluation.ending()]

@@ -58,7 +58,7 @@ def counts(info: RunInfo) -> Iterator[tuple[str, str]]:
 def ending(info: RunInfo) -> str:
     """How training ended, and which epoch was kept."""
     trained, best = info.epochs or 0, info.best_epoch or 0
-    if info.finished and info.best_epoch is None:
+    if info.trained_elsewhere:
         return "other software trained it"
     if info.stopped != "time":
         later = ", no better since" if best < trained else ""
@@ -92,7 +92,7 @@ def show_run(out: Console, info: RunInfo, model: str, state: str = "") -> None:
     if any(info.metrics.values()):
         show(out, "", metrics.metrics_table(info.metrics, two_way=info.two_way))
     if info.finished:
-        show(out, heading("Reliability of estimates"), *info.reliability.sentences(info.run))
+        show(out, heading("Reliability of estimates"), *info.reliability_texts)
     if info.finished and info.bookkeeping:
         title = "What moved the parameters from their first to their last values"
         more = "A share exceeds 100% if others moved the parameters back."

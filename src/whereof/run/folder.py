@@ -185,6 +185,16 @@ class RunInfo:
         """Whether facts have no relation."""
         return self.n_relations == 0
 
+    @property
+    def trained_elsewhere(self) -> bool:
+        """Whether other software trained it: the command line cannot retrain it."""
+        return self.finished and self.best_epoch is None
+
+    @property
+    def reliability_texts(self) -> list[str]:
+        """What is known of its estimates, or how to measure it, in words."""
+        return self.reliability.sentences(self.run, can_measure=not self.trained_elsewhere)
+
     def to_dict(self, *, summary: bool = False) -> dict[str, Any]:
         names = [item.name for item in fields(self)]
         shown = names[: names.index("reliability") + 1] if summary else names

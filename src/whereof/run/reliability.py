@@ -159,22 +159,29 @@ class Reliability:
             linearity = self.linearity
         return Reliability(linearity, tuple(found.values()))
 
-    def sentences(self, run: str | None = None, method: str | None = None) -> list[str]:
+    def sentences(
+        self, run: str | None = None, method: str | None = None, *, can_measure: bool = True
+    ) -> list[str]:
         """What is known, in words: checks of a method, or else linearity; without a method, all.
 
-        run: the folder, to say how to measure it.
+        run: the folder, to say how to measure it; can_measure: whether the run can be retrained.
         """
         claims = [each for each in self.claims if method in (None, each.method)]
         linearity = None if method and claims else self.linearity
         known = [*filter(None, [linearity]), *claims]
-        command = f"run `whereof evaluate {run or 'RUN'} --protocols steadiness`"
-        return [*map(str, known)] or [f"The reliability of estimates is not measured: {command}."]
+        how = f": run `{measure_command(run)}`" if can_measure else ""
+        return [*map(str, known)] or [f"The reliability of estimates is not measured{how}."]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     def write(self, folder: Path) -> None:
         write_sealed(folder / NAME, self.to_dict(), durable=True)
+
+
+def measure_command(run: str | None) -> str:
+    """The command that measures the reliability of a run's estimates."""
+    return f"whereof evaluate {run or 'RUN'} --protocols steadiness"
 
 
 def read_reliability(folder: Path | None) -> Reliability:

@@ -190,14 +190,14 @@ class AuditTask(_Task):
     kind: Literal["audit"]
     ranking: Literal["loss-without", "self-influence", "loss", "score", "degree"] | None = None
     method: Word | None = None
-    split: Literal["test", "valid"] = "test"
+    split: Literal["test", "valid"] | None = None
     limit: Annotated[int, Field(ge=1, le=limits.FACTS)] | None = None
     top: Annotated[int, Field(ge=1, le=limits.NAMES)] = 10
     verify: bool = False
 
     def trainings(self, run: Run) -> float:
         method = self.method or run.default_method
-        n_groups = 3 * self.top + 3 if self.verify else 0
+        n_groups = 3 * 2 * self.top + 3 if self.verify else 0
         return get_method(method).trainings(run.dataset.n_facts, 2) + n_groups
 
     def work(self, run: Run, events: Events) -> Any:

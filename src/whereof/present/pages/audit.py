@@ -31,7 +31,8 @@ def audit_page(site: Site, audit: Audit, job: str, offer: Part) -> str:
         if isinstance(item, NamedFact):
             query = {place: getattr(item, place) for place in PLACES[3]}
             return address(site.run, "why", **query)
-        return address(site.run, "entity", name=item.name) if item.kind == "entity" else ""
+        place = {"place": item.place} if item.place else {}
+        return address(site.run, "entity", name=item.name, **place) if item.kind == "entity" else ""
 
     parts: list[Part] = [
         *audit_parts(audit, link=link),

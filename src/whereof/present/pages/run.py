@@ -55,5 +55,5 @@ def run_offer(
         prices.of(n_evaluation, up_to=True, follows=True),
     )
     offers = [evaluate] if info.reliability.is_measured else [measure, evaluate]
-    possible = info.n_test and info.best_epoch is not None  # Whereof trained it
+    possible = info.n_test and not info.trained_elsewhere
     return starts(site, "about", offers if possible else [], job)
