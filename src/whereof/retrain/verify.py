@@ -36,6 +36,8 @@ _CLAIMS = (
 )
 _FAR = 4.0
 """An estimated change is refuted if the actual one is this many times smaller."""
+_LOG_ODDS_FACTOR = 2.0
+"""The factor within which the change of the log-odds is the estimated one."""
 _TOP, _FOLLOWED = 5, 10
 """Number of top answers to show, and of best answers to look for them among."""
 
@@ -129,6 +131,8 @@ class Confirmed:
     """Whether the top answer is the estimated one; None if the estimate does not name it."""
     ratio: float | None
     """The actual change divided by the estimated one; None if no change was estimated."""
+    log_odds_ratio: float | None
+    """The same for the change of the log-odds; None also for ratings."""
 
 
 @dataclass(frozen=True)
@@ -305,10 +309,27 @@ def estimate_from_control(estimated: Standing, stored: Standing, control: Standi
 def _confirm(predicted: Standing, before: Standing, actual: Standing) -> Confirmed:
     """What retraining confirmed of an estimate; before: the control, from which both start."""
     said, done = before.value - predicted.value, before.value - actual.value
-    size = bool(sizes_agree(said, done, before.value))
+    close = bool(sizes_agree(said, done, before.value))
     same_top = predicted.top_answer == actual.top_answer if predicted.top_answer else None
-    ratio = None if abs(said) <= NOISE * abs(before.value) else done / said
-    return Confirmed(size or said * done > 0, size, same_top, ratio)
+    is_change = abs(said) > NOISE * abs(before.value)
+    ratio = done / said if is_change else None
+    odds_ratio = _log_odds_ratio(predicted, before, actual) if is_change else None
+    size = close and (odds_ratio is None or near_in_log_odds(odds_ratio))
+    return Confirmed(close or said * done > 0, size, same_top, ratio, odds_ratio)
+
+
+def _log_odds_ratio(predicted: Standing, before: Standing, actual: Standing) -> float | None:
+    """The actual change of the log-odds divided by the estimated one; None for ratings."""
+    if before.probability is None:
+        return None
+    first, *others = (float(log_odds(each.value)) for each in (before, predicted, actual))
+    said, done = (first - odds for odds in others)
+    return done / said if said else None  # both may be rounded to 0
+
+
+def near_in_log_odds(ratio: float) -> bool:
+    """Whether the log-odds change about as estimated; ratio: actual change over estimated one."""
+    return 1 / _LOG_ODDS_FACTOR <= ratio <= _LOG_ODDS_FACTOR
 
 
 def _judge(predicted: Standing, before: Standing, actual: Standing) -> str:
