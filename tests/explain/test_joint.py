@@ -213,7 +213,9 @@ def test_facts_that_say_nearly_the_same_are_noted(
     assert group.fact_ids[0] == first
     same = run.explain("e0", "r0", "e5", method="rollback", without=list(group.fact_ids)).without
     assert same == group
-    assert "3 facts between e0 and e5 say nearly the same" in found._repr_html_()
+    page = found._repr_html_()
+    assert "3 facts between e0 and e5 say nearly the same" in page
+    assert "each alone may matter less than estimated, and all together more" in page
     # Copies need not be listed themselves, and numbers of a partial sweep do not matter.
     one = run.explain("e0", "r0", "e5", **options, top=1)
     assert one.groups == ((group,) if options["method"] == "rollback" else ())

@@ -341,9 +341,9 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
         ends = [names.label_of(first, place) for place in ("subject", "object")]
         yield (
             f"{len(ids)} facts between {' and '.join(ends)} say nearly the same (ids "
-            f"{', '.join(ids)}). Without one of them the others remain, so estimates of their "
-            f"influence may be too small. `whereof verify` with --facts {','.join(ids)} retrains "
-            "without them together."
+            f"{', '.join(ids)}). Without one of them the others remain: each alone may matter less "
+            "than estimated, and all together more than the sum of their estimates. "
+            f"`whereof verify` with --facts {','.join(ids)} --each measures both."
         )
 
 
