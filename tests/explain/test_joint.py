@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listening import Recorded
 from trained import train, train_copies
 
 import whereof
@@ -181,6 +182,26 @@ def test_what_cannot_be_is_said(
 ) -> None:
     with pytest.raises(whereof.WhereofError, match=message):
         nations.explain("egypt", "embassy", "usa", **options)
+
+
+@pytest.mark.parametrize("work", [{"method": "unrolled"}, {"method": "retrain"}, {"seeds": 2}])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"without": 99999}, "no fact has id 99999"),
+        ({"relation": "embasy"}, "unknown relation 'embasy'"),
+        ({"relation": "tourism", "role": "relation"}, "passes the filters"),
+        ({"instead_of": "usa"}, "is the prediction itself"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_the_work(
+    tmp_path: Path, work: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    run, events = train(tmp_path / "run", credit="step"), Recorded()
+    with pytest.raises(whereof.WhereofError, match=message):
+        run.explain("egypt", "embassy", "usa", **work, **options, events=events)
+    assert not events.events
+    assert not (tmp_path / "run/siblings").exists()
 
 
 def test_ratings_are_without_probabilities_here_too(tmp_path: Path) -> None:

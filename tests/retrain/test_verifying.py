@@ -318,6 +318,14 @@ def test_the_cost_of_further_seeds_is_told_before_they_are_trained(tmp_path: Pat
     with pytest.raises(whereof.WhereofError):
         run.verify(*EGYPT, seeds=100_000, events=events)
     assert events.notes[0].startswith("99,999 runs with other seeds are trained first: about ")
+    for names, options, message in (
+        (("egypt", "embassy", "us"), {}, "unknown entity 'us'"),
+        (EGYPT, {"facts": 99999}, "no fact has id 99999"),
+    ):
+        events = Recorded()
+        with pytest.raises(whereof.WhereofError, match=message):
+            run.verify(*names, seeds=2, **options, events=events)
+        assert not events.events
     events = Recorded()
     run.verify(*EGYPT, seeds=2, method="random", events=events)
     assert "a second run is trained first" in events.notes[0]

@@ -71,6 +71,15 @@ def score_answer(
     return scored.best_new() if prediction.target is None else scored
 
 
+def check_question(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> None:
+    """Refuse a prediction or options that do not fit the run, before the work starts."""
+    _checked_method(trained, options)
+    scored = find_scored(trained, names, options)
+    aim = method.Aim.of_options(scored, options.of, options.instead_of)
+    if not len(find_facts(trained, options.without)):
+        _facts_to_rank(scored, options, aim.rival)
+
+
 def is_ready(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> bool:
     """Whether an explanation needs neither retraining nor new preparation.
 
@@ -224,25 +233,10 @@ class Explainer:
         return tuple(found)
 
     def _adjacent(self) -> FactIds:
-        adjacent = find_adjacent(self.trained, self.scored.prediction, self.aim.rival)
-        if not len(adjacent):
-            raise WhereofError(
-                "no training fact shares an entity or the relation with the prediction"
-            )
-        return adjacent
+        return _adjacent_facts(self.scored, self.aim.rival)
 
     def _filtered(self) -> FactIds:
-        """The facts to rank: those that pass the filters, of adjacent ones or of all."""
-        asked, every = self.scored.prediction, self.method.ranks_all
-        given = np.arange(self.trained.dataset.n_facts) if every else self._adjacent()
-        wanted = filter_facts(self.trained, asked, given, self.options, self.aim.rival)
-        if not len(wanted):
-            kind = "" if every else "adjacent "
-            raise WhereofError(
-                f"none of the {len(given)} {kind}facts passes the filters; "
-                "choose another role, relation or entity"
-            )
-        return wanted
+        return _facts_to_rank(self.scored, self.options, self.aim.rival)
 
     def _rank(self, fact_ids: FactIds, **changes: Any) -> method.Ranked:
         """The ids of the strongest of these facts; changes: fields of the context.
@@ -478,6 +472,28 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     if len(set(ids)) < 2:
         raise WhereofError("candidates has fewer than 2 entities; name 2 or more")
     return trained.candidates(np.array(ids))
+
+
+def _adjacent_facts(scored: ScoredPrediction, rival: int | None) -> FactIds:
+    """The facts that `find_adjacent` finds; an error if there is none."""
+    adjacent = find_adjacent(scored.trained, scored.prediction, rival)
+    if not len(adjacent):
+        raise WhereofError("no training fact shares an entity or the relation with the prediction")
+    return adjacent
+
+
+def _facts_to_rank(scored: ScoredPrediction, options: ExplainOptions, rival: int | None) -> FactIds:
+    """The facts that pass the filters, of adjacent ones or of all."""
+    trained, every = scored.trained, method.get_method(options.method).ranks_all
+    given = np.arange(trained.dataset.n_facts) if every else _adjacent_facts(scored, rival)
+    wanted = filter_facts(trained, scored.prediction, given, options, rival)
+    if not len(wanted):
+        kind = "" if every else "adjacent "
+        raise WhereofError(
+            f"none of the {len(given)} {kind}facts passes the filters; "
+            "choose another role, relation or entity"
+        )
+    return wanted
 
 
 def find_adjacent(trained: Trained, prediction: Prediction, rival: int | None = None) -> FactIds:
