@@ -23,7 +23,7 @@ from whereof.records import RecordTables, as_plain
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
-from whereof.retrain.retrainer import CONTROL_DIFFERS, Case
+from whereof.retrain.retrainer import Case, control_differs
 from whereof.retrain.size import log_odds
 from whereof.run.reliability import NOISE, sizes_agree
 from whereof.types import FactIds
@@ -214,7 +214,7 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
     if not seeds[0].control_matches_run:
         predicted = [it and estimate_from_control(it, stored, seeds[0].before) for it in predicted]
     singles = zip(ids.tolist(), predicted[1:], first.singles, strict=False)
-    control_notes = _control_notes(seeds, options.method)
+    control_notes = _control_notes(seeds, cases, options.method)
     return Verdict(
         prediction=stored,
         removed=tuple(ids.tolist()),
@@ -239,15 +239,17 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
     )
 
 
-def _control_notes(seeds: Sequence[OfSeed], method: str) -> Iterator[str]:
+def _control_notes(seeds: Sequence[OfSeed], cases: Sequence[Case], method: str) -> Iterator[str]:
     """What a reader must know if a control differs from the stored run."""
-    own, *others = seeds
-    if not own.control_matches_run:
-        yield CONTROL_DIFFERS
+    whys = [control_differs(case.trained) for case in cases]
+    if not seeds[0].control_matches_run:
+        yield whys[0]
         yield STARTS
         if not get_method(method).retrains:
             yield _OF_STORED
-    yield from (f"seed {it.seed}: {CONTROL_DIFFERS}" for it in others if not it.control_matches_run)
+    for each, why in zip(seeds[1:], whys[1:], strict=True):
+        if not each.control_matches_run:
+            yield f"seed {each.seed}: {why}"
 
 
 def verify_impact(case: Case, impact: Impact) -> Impact:
@@ -278,7 +280,7 @@ def verify_impact(case: Case, impact: Impact) -> Impact:
         n_known=retrainer.counts["known"],
         engine=retrainer.engine.identity.split()[0],
         seconds=impact.seconds + time.perf_counter() - start,
-        notes=(*impact.notes, *(() if matches else (CONTROL_DIFFERS, _CLAIMS))),
+        notes=(*impact.notes, *(() if matches else (control_differs(case.trained), _CLAIMS))),
     )
 
 
