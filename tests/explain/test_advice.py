@@ -1,6 +1,7 @@
 """What methods cost, how far to trust them, and which one is recommended."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,8 @@ def test_a_new_top_answer_is_named_only_if_such_claims_come_true(
     assert document["facts"][0]["top_answer_changes"]
     assert document["recommended"] == "rollback"
     assert "Methods here: rollback, close;" in done.stdout
+    assert re.search("; verified about [^,;]+, exact for its candidates; ", done.stdout)
+    assert re.search(r"; retrain about [^,;]+, exact\.", done.stdout)
 
 
 @pytest.mark.parametrize(

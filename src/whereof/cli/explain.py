@@ -67,8 +67,9 @@ def command(
     rollback ranks adjacent facts (those that share an entity or the relation), unrolled ranks
     all facts. The table lists facts that support the prediction; --opposing lists the others.
     --method retrain is exact: it retrains the model without each adjacent fact, and first says
-    how long this takes. --method verified retrains only without the strongest facts of several
-    methods, within --budget, and shows estimated and actual influences.
+    how long this takes. --method verified retrains only without candidates, the strongest facts
+    of several methods, within --budget. It shows their estimated and actual influences; a fact
+    that is no candidate may be stronger.
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, with TABs

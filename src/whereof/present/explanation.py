@@ -15,6 +15,7 @@ from whereof.explain.explanation import (
     Explanation,
     Graph,
     Joint,
+    MethodCost,
     agreement_text,
 )
 from whereof.explain.explanation import Path as GraphPath
@@ -362,11 +363,17 @@ def costs_text(explanation: Explanation) -> str:
             time = f" about {units.show(each.seconds, 'seconds')}"
         if each.method == explanation.method and get_method(each.method).prepares:
             time += " (stored now)"
-        said.append(f"{each.method}{time}, {each.trust}")
+        said.append(f"{each.method}{time}, {trust_text(each)}")
     best, text = explanation.recommended, f"Methods here: {'; '.join(said)}."
     if best == explanation.method:
         return f"{text} Recommended: {best}, the method used here."
     return f"{text} Recommended: --method {best}." if explanation.estimate and best else text
+
+
+def trust_text(cost: MethodCost) -> str:
+    """How far to trust a method; one with a budget retrains only its candidates."""
+    only = " for its candidates" if "budget" in get_method(cost.method).can else ""
+    return f"{cost.trust}{only}"
 
 
 def confirmation_text(explanation: Explanation) -> str:
