@@ -240,7 +240,7 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
         Column("influence", "estimated influence", points),
         Column("sum_of_single", "sum of single estimates", points),
     ]
-    unit = "percent" if page else "probability"
+    unit = "chance" if page else "probability"
     note = f"An estimate for the {noun}s of a row together, not confirmed by retraining."
     tops = sentence.names_joint_tops(explanation)
     for title, joints in tables.items():

@@ -171,12 +171,12 @@ def output_noun(item: Standing) -> str:
     return "rating" if is_rated(item) else "probability"
 
 
-def output_unit(item: Standing, unit: str = "percent") -> str:
+def output_unit(item: Standing, unit: str = "chance") -> str:
     """The unit of ratings, or this unit for probabilities."""
     return "rating" if is_rated(item) else unit
 
 
-def standing_text(item: Standing, unit: str = "percent") -> str:
+def standing_text(item: Standing, unit: str = "chance") -> str:
     """The probability in this unit, or the rating, and the rank."""
     output = show(item.value, output_unit(item, unit))
     return f"{output_noun(item)} {output}, rank {item.rank:,}"
@@ -217,7 +217,7 @@ def value_text(item: "Standing | Answer", scale: tuple[float, float] | None) -> 
     """The probability in percent, or the rating and the highest one of the data."""
     if item.probability is None:
         return rating_text(item.score or 0.0, scale, "rating")
-    return show(item.probability, "percent")
+    return show(item.probability, "chance")
 
 
 def scale_text(ratings: Iterable[float], low: float, high: float) -> str:
@@ -381,7 +381,7 @@ def standings_table(
     standings: Mapping[str, Standing],
     more: Sequence[Column] = (),
     *,
-    unit: str = "percent",
+    unit: str = "chance",
     note: str = "",
     tops: bool = True,
 ) -> Table:

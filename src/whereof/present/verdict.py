@@ -139,24 +139,26 @@ def verdict_tables(verdict: Verdict, most: int | None = None) -> Iterator[Table]
     weight = Column("weight", "weight", "number"), [fact.weight for fact in facts]
     columns = [*names.fact_columns(facts), source, weight, *_effects(verdict)]
     title = f"The {names.noun_of(facts)}s, by {verdict.method}"
-    title = "Without each of them alone" if verdict.each else title
+    title = "Influence of each of them alone" if verdict.each else title
     yield Table.by_columns("facts", title, columns, most=most)
     if verdict.summary is not None:
         yield _seeds(verdict, verdict.summary)
 
 
 def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
-    """The estimated influence of the facts; or predicted and actual, if each was removed alone."""
+    """The influence of the facts; estimated and actual, if each was removed alone."""
     before, each, unit = verdict.before, verdict.each, names.output_unit(verdict.before)
     if not each:
         title = "influence" if get_method(verdict.method).retrains else "estimated influence"
         influences = [fact.influence for fact in verdict.facts]
         yield Column("influence", title, "influence"), influences
         return
-    predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
+    said = [it.predicted and before.value - it.predicted.value for it in each]
+    done = [before.value - fact.actual.value for fact in each]
     tops = [names.top_cell(fact.actual, before) for fact in each]
-    yield Column("predicted", "estimated", unit), predicted
-    yield Column("actual", "actual", unit), [fact.actual.value for fact in each]
+    yield Column("predicted", "estimate", "influence"), said
+    yield Column("influence", "actual", "influence"), done
+    yield Column("actual", "without", unit), [fact.actual.value for fact in each]
     yield Column("rank", "rank", "count"), [fact.actual.rank for fact in each]
     yield Column("top_answer", "new top answer"), [top if top.tone else None for top in tops]
 

@@ -243,7 +243,7 @@ def _true(site: Site, found: Reasons, words: Words) -> Iterator[dict[str, str]]:
         label = words.label(each.entity, each.label, prediction.asks)
         yield {
             "label": label,
-            "stands": f"{show(each.probability, 'percent')}, rank {each.rank:,}",
+            "stands": f"{show(each.probability, 'chance')}, rank {each.rank:,}",
             "asks": f"Why {'not ' * (is_guess and each.rank > prediction.rank)}{label}?",
             "why": _why(site, answers, each) if answers is not None else "",
         }
