@@ -129,11 +129,11 @@ def test_a_verdict_in_words(
 @pytest.mark.parametrize(
     ("known", "ranks", "cells", "places"),
     [
-        ("train", [None, None], ["known", "known"], ["would be 1st", "would be 2nd"]),
+        ("train", [1, 2], ["known", "known"], ["would be 1st", "would be 2nd"]),
         ("test", [1, 2], ["1.", "2."], ["1", "2"]),
     ],
 )
-def test_a_known_answer_has_no_rank_among_top_answers(
+def test_a_known_answer_has_the_rank_that_it_would_have(
     known: str, ranks: list[int | None], cells: list[str], places: list[str]
 ) -> None:
     found = verdict(stand(0.5, "b"), None, stand(0.2, "c") | {"rank": 2})

@@ -75,9 +75,13 @@ class Words:
         return parts
 
     def label(self, name: str | None, label: str | None, place: str) -> str:
-        """The label of an entity; without one, `user` or `item` stands before the name."""
-        if self.two_way and label in (None, "", name):
-            return f"{self.place(place)} {name}"
+        """The label of an entity; without one, `user` or `item` stands before the name.
+
+        Names such as `user1` already start with this word.
+        """
+        word = self.place(place)
+        if self.two_way and label in (None, "", name) and not f"{name}".lower().startswith(word):
+            return f"{word} {name}"
         return label or name or ""
 
 
@@ -357,16 +361,15 @@ def answers_table(result: "Verdict | Smallest") -> Table:
         Column("actual", "actual", unit),
         Column("rank_actual", "rank", "count"),
     ]
-    known = None if result.prediction.is_new else name_of(result.prediction, place)
     rows = []
     for each in result.top_answers:
-        ranks = (None, None) if each.entity == known else (each.rank_before, each.rank_actual)
-        cell = Cell(ranks[1], tone="changed" * (ranks[0] != ranks[1]))
+        cell = Cell(each.rank_actual, tone="changed" * (each.rank_before != each.rank_actual))
         label = words.label(each.entity, each.label, place)
-        rows.append((label, each.before, ranks[0], each.actual, cell))
+        rows.append((label, each.before, each.rank_before, each.actual, cell))
     note = "Both columns were measured by retraining: with all facts, and without these."
-    if known is not None:
-        note += " Ranks count new answers only; the answer without a rank is known."
+    if not result.prediction.is_new:
+        answer = text_of(result.prediction, place)
+        note += f" Ranks count new answers. {answer} is known: its rank is where it would be."
     return Table("top_answers", "Top answers", columns, rows, note)
 
 
