@@ -163,7 +163,7 @@ def test_a_sweep_that_takes_long_is_no_default(tmp_path: Path) -> None:
     updated = whereof.Run.open(run.update(tmp_path / "new.tsv", out=tmp_path / "updated").run)
     cost = Problem.of(run.dataset, run.config).fact_cost + 750
     most = 1_500_000_000 // cost
-    for each, long in ((run, "its training, which"), (updated, "its training and its upd")):
+    for each, long in ((run, "repeats the training"), (updated, "the training and its updates")):
         for n_trained, reason in ((most, None), (most + 1, long), (None, "is not known")):
             trained = replace(each._trained, n_trained=n_trained)
             assert default_method(trained) == ("rollback" if reason else "unrolled")

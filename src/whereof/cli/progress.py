@@ -72,7 +72,7 @@ class TerminalEvents(events.Events, ExitStack):
                 self.say(text)
             case events.Compiling() if not self._compiles:
                 self._compiles = True
-                self.say("compiling kernels, the first time only; this takes some minutes")
+                self.say("compiling kernels, once: a few take seconds, all of them minutes")
             case events.Downloading():
                 self._download(event)
             case events.TrainingStarted():

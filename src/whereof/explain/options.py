@@ -79,11 +79,15 @@ class ExplainOptions(Settings):
         metavar="N|TIME",
     )
     sweep_epochs: int | None = number(
-        None, "sweep only the last N epochs: faster, less exact  [default: all]", "Method", 1
+        None,
+        "unrolled goes back through the last N epochs only: faster, rougher  [default: all]",
+        "Method",
+        1,
     )
     rivals: int | None = number(
         None,
-        "number of other answers that unrolled follows  [default: 3; 0 with --predictions]",
+        "number of other answers that unrolled estimates too, to find a new top answer  "
+        "[default: 3; 0 with --predictions]",
         "Method",
         0,
     )

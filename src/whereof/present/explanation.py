@@ -280,11 +280,11 @@ def _lists(
     if n_history is not None:
         thing = f"{noun}s".capitalize()
         that = "" if options.top is None else f" that {verb} it"
-        user = names.label_of(explanation.prediction, "subject")
+        user = names.text_of(explanation.prediction, "subject")
         yield from (
             (title, listed)
             for title, listed in (
-                (f"{thing} of the user {user}{that}", facts[:n_history]),
+                (f"{thing} of {user}{that}", facts[:n_history]),
                 (f"{thing} of other users{that}", facts[n_history:]),
             )
             if listed
@@ -325,7 +325,8 @@ def first_fact_text(explanation: Explanation) -> str:
         ("stay", f"at {after}") if before == after else (verb, f"from {before} to {after}")
     )
     verb = f"is estimated to {verb}" if explanation.estimate else f"{verb}s"
-    said = f"the {names.output_noun(prediction)} {verb} {values}"
+    whose = f" of {names.text_of(prediction, prediction.asks)}" if explanation.contrast else ""
+    said = f"the {names.output_noun(prediction)}{whose} {verb} {values}"
     if facts[0].top_answer_changes and explanation.names_new_tops:
         change = "is estimated to change" if explanation.estimate else "changes"
         said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
@@ -397,6 +398,8 @@ def _below(explanation: Explanation, options: ExplainOptions, run: str | None) -
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
     if shared and explanation.prediction.relation is not None:
         yield f"in common with the prediction: {', '.join(letters)}"
+    if any(fact.share is not None for fact in facts):
+        yield "share: part of the influence of all facts with the same sign"
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
     ranked = _ranked_text(explanation)

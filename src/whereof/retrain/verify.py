@@ -28,7 +28,7 @@ from whereof.retrain.size import log_odds
 from whereof.run.reliability import NOISE, sizes_agree
 from whereof.types import FactIds
 
-STARTS = "`before` is the control, and an estimate applies the estimated change to it"
+STARTS = "`before` is the control; `estimated` is the control after the estimated change"
 _OF_STORED = "the influences of facts are those of the stored run"
 _CLAIMS = (
     "influences are those of the stored run; claims apply the same changes of the log-odds, or of "
