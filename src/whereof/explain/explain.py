@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.events import Events
+from whereof.events import Events, Note
 from whereof.explain import explanation as records
 from whereof.explain import method
 from whereof.explain.copies import find_copies
@@ -35,6 +35,7 @@ _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
 _GROUPED, _MOST_GROUPS = 20, 2
 """Number of listed facts whose copies are looked for, and of groups of copies that are named."""
+_NO_RIVALS = "top_answer_changes is not known: it requires --rivals 3, which takes more time"
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
@@ -406,6 +407,8 @@ def explain_each(
                 contexts[scored.prediction] = _context(scored, options, _bulk_rivals(options))
         if contexts:  # which all ask for the same
             context = next(iter(contexts.values()))
+            if events and "sweep" in chosen.can and not context.rivals:
+                events.emit(Note(_NO_RIVALS))
             prepared = method.prepare(chosen, trained, list(contexts), context, events)
 
     def explain_one(listed: Listed) -> _Answer | Failed:
