@@ -93,7 +93,13 @@ class ExplainOptions(Settings):
     )
     sweep_memory: float = number(1.0, "gigabytes of main memory for a sweep", "Method", above=0)
 
-    top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
+    top: int | str | None = number(
+        10,
+        "number of facts, or all; in data of users and items, of the user's and of other facts",
+        "Facts",
+        1,
+        word="all",
+    )
     opposing: bool | str = choice(False, "list facts that oppose, strongest first", "Facts")
     """both lists `top` facts that support, then `top` facts that oppose."""
     role: str | None = choice(
