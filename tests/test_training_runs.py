@@ -342,3 +342,28 @@ def test_a_shuffled_order_with_a_trace_larger_than_memory_gives_a_note(
     events = Recorded()
     train(tmp_path / "run", epochs=1, dim=40, order=order, events=events)
     assert any("--order blocks" in note for note in events.notes) == (order == "shuffle")
+
+
+@pytest.mark.parametrize("learnable", [True, False])
+def test_a_rating_model_that_is_no_better_than_the_mean_is_said(
+    tmp_path: Path, learnable: bool
+) -> None:
+    rng, pairs = (
+        np.random.default_rng(0),
+        [(user, item) for user in range(20) for item in range(20)],
+    )
+    ratings = [1 + 4 * (user % 2) if learnable else rng.integers(1, 6) for user, _ in pairs]
+    lines = [f"u{u}\ti{i}\t{rating}" for (u, i), rating in zip(pairs, ratings, strict=True)]
+    (tmp_path / "ratings.tsv").write_text("\n".join(["user\titem\trating", *lines]) + "\n")
+    events = Recorded()
+    whereof.train(
+        tmp_path / "ratings.tsv",
+        out=tmp_path / "run",
+        valid_fraction=0.2,
+        epochs=20,
+        l2=0.0,
+        events=events,
+        search=False,
+    )
+    noted = any("no better than the mean rating" in note for note in events.notes)
+    assert noted is not learnable

@@ -77,6 +77,11 @@ def percent(value: float) -> str:
     return f"{_digits(100 * value)}%"
 
 
+def chance(value: float) -> str:
+    """A probability in percent; small ones keep three digits, so that they can be compared."""
+    return f"{_digits(100 * value, 3)}%" if 0 < value < 0.01 else percent(value)
+
+
 def points(value: float) -> str:
     """The size of a difference of fractions, without its sign."""
     return f"{_digits(100 * abs(value))} points"
@@ -135,19 +140,29 @@ def _mean(value: float) -> str:
 
 
 def _probability(value: float) -> str:
-    return f"{value:.1e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
+    return (
+        f"{value:.2e}"
+        if 0 < value < 0.001
+        else f"{value:.5f}"
+        if 0 < value < 0.00995
+        else f"{value:.4f}"
+    )
+
+
+def _influence(value: float) -> str:
+    return f"{value:.1e}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
 def _signed(write: Callable[[float], str]) -> Callable[[float], str]:
     return lambda value: f"{'+' if value > 0 else '-' if value < 0 else ''}{write(abs(value))}"
 
 
-def _digits(value: float) -> str:
+def _digits(value: float, n_digits: int = 2) -> str:
     if value == 0 or value >= 1 or not math.isfinite(value):
         return f"{value:.1f}"
     if value < 1e-4:
-        return f"{value:.1e}"
-    return f"{value:.{1 - math.floor(math.log10(value))}f}"
+        return f"{value:.{n_digits - 1}e}"
+    return f"{value:.{n_digits - 1 - math.floor(math.log10(value))}f}"
 
 
 _TEXTS: dict[str, Callable[[float], str]] = {
@@ -155,9 +170,10 @@ _TEXTS: dict[str, Callable[[float], str]] = {
     "mean": _mean,  # 261.4: a mean of counts
     "percent": percent,  # a fraction: 0.123 is 12.3%
     "share": percent,  # a percent with a bar where there is room
+    "chance": chance,  # a probability in percent
     "points": _signed(points),  # a difference of fractions: 0.123 is +12.3 points
-    "probability": _probability,  # four digits after the point
-    "influence": _signed(_probability),
+    "probability": _probability,  # four digits after the point, or three digits
+    "influence": _signed(_influence),
     "score": "{:.3f}".format,
     "rating": "{:.2f}".format,  # as predicted
     "correlation": "{:.3f}".format,

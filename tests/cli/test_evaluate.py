@@ -81,10 +81,10 @@ def test_the_plan_and_progress_go_to_standard_error(run: str, tmp_path: Path) ->
     assert len(found["seeds"]) == 2
     assert f"seed {found['seeds'][1]}" in done.stderr
     # Two seeds: two methods, two sizes and five predictions, three removals, a control, and for
-    # linearity and claims of five predictions 21.
+    # linearity and claims of five predictions 26.
     said = [line for line in done.stderr.split("\n") if "retrainings, " in line]
     assert len(said) == 1
-    assert said[0].startswith("at most 90 retrainings, ")
+    assert said[0].startswith("at most 100 retrainings, ")
     again = whereof("evaluate", str(copy), *SMALL, "--seeds", "2", "--json")
     assert (again.returncode, again.stderr) == (0, "")
 

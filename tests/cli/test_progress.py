@@ -44,7 +44,7 @@ def test_training_says_what_it_is_and_how_far(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch=monkeypatch,
     )
     assert lines[0] == "note   a note"
-    assert lines[1].endswith("is kept; hold some facts out with --valid-fraction 0.1")
+    assert lines[1].endswith("type --valid-fraction 0.1 to hold some facts out or --epochs 20")
     assert lines[2] == "run    here"
     assert lines[3].startswith("model  distmult, dim 100, softmax loss, ")
     assert "up to 100 epochs, 60 s at most" in lines[3]
@@ -71,7 +71,13 @@ def test_facts_that_were_to_be_held_out_are_not_asked_for_again(
     config = TrainConfig(epochs=1).to_dict()
     started = TrainingStarted("here", 0, config, (), (10, 3), 240, False, valid_fraction=0.1)
     lines = said(started, monkeypatch=monkeypatch)
-    assert lines[0] == "note   no validation facts: the last epoch is kept"
+    assert lines[0] == "note   no validation facts: training keeps the last of 1 epoch"
+    config = TrainConfig(epochs=100).to_dict()
+    long = TrainingStarted("here", 0, config, (), (10, 3), 240, False)
+    assert said(long, monkeypatch=monkeypatch)[0] == (
+        "note   no validation facts: training keeps the last of 100 epochs, which may overfit and "
+        "makes later work slow; type --valid-fraction 0.1 to hold some facts out or --epochs 20"
+    )
 
 
 def test_lines_that_repeat_are_rare(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,13 +88,16 @@ def test_the_table_says_what_was_predicted_and_what_happened(run: str) -> None:
 def test_each_fact_has_a_row(run: str) -> None:
     found = document(run, *EGYPT, "--top", "3", "--each")
     lines = invoke("verify", run, *EGYPT, "--top", "3", "--each").stdout.splitlines()
-    at = lines.index("Without each of them alone")
+    at = lines.index("Influence of each of them alone")
     head = lines[at + 1].split()
-    assert head[:7] == [*("fact", "subject", "relation", "object", "estimated", "actual", "rank")]
-    top = found["before"]["top_answer"]
+    assert head[:4] == ["fact", "subject", "relation", "object"]
+    assert head[4:8] == ["estimate", "actual", "without", "rank"]
+    before, top = found["before"]["probability"], found["before"]["top_answer"]
     for line, each in zip(lines[at + 2 :], found["each"], strict=False):
         assert int(line.split()[0]) == each["fact_id"]
         assert line.split()[1:4] == [each["subject"], each["relation"], each["object"]]
+        falls = [before - each[name]["probability"] for name in ("predicted", "actual")]
+        assert [*map(float, line.split()[4:6])] == pytest.approx(falls, abs=5e-5)
         if each["actual"]["top_answer"] != top:
             assert line.endswith(each["actual"]["top_answer"])
 

@@ -236,7 +236,11 @@ BAD = {
         {},
         "are both weight columns; say which with weight",
     ),
-    "no source": ("user,item,source\na,x, \n", {}, ":2: column 'source' is empty; correct it"),
+    "no source": (
+        "user,item,source\na,x, \n",
+        {},
+        ":2: column 'source' is empty; correct it or leave the row out, or drop the column",
+    ),
     "no subject": ("user,item\n\n,x\n", {}, ":3: column 'user' is empty; correct it"),
 }
 

@@ -115,9 +115,12 @@ def test_nearest_among_very_many() -> None:
 
 def test_unknown_with_nothing_near_says_how_many_there_are() -> None:
     relations = Vocabulary(("likes", "knows"), kind="relation")
-    assert failure(relations, "zzz").startswith(
-        "unknown relation 'zzz'; nothing like it among the 2"
-    )
+    assert failure(relations, "zzz").startswith("unknown relation 'zzz'; none of the 2")
+    users = Vocabulary(("u1", "u2", "m1", "m2"))
+    with pytest.raises(WhereofError, match="unknown user 'zzz'; none of the 2 users has a similar"):
+        users.find("zzz", range(2))
+    with pytest.raises(WhereofError, match="unknown item 'zzz'; none of the 2 items has a similar"):
+        users.find("zzz", range(2, 4))
     assert "0 relations" in failure(Vocabulary((), kind="relation"), "likes")
 
 

@@ -156,7 +156,7 @@ def test_removal_is_compared_with_the_baseline() -> None:
         "more, more than chance (p <0.0002). The top answer changes for 34.0%, compared with "
         "12.0%: 22.0 points more, which may be chance (p = 0.2100)."
     )
-    assert "TC is 36.0% instead of 34.0% (rollback, k = 1), " in released
+    assert "TC would be 36.0% instead of 34.0% (rollback, k = 1), " in released
     (headline,) = (each.headline for each in FULL.sections() if each.name == "removal")
     assert headline == (
         "Removing the fact that rollback ranks first lowers the probability of 91.6% of 143 "

@@ -1,6 +1,7 @@
 """What methods cost, how far to trust them, and which one is recommended."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,8 @@ def test_a_new_top_answer_is_named_only_if_such_claims_come_true(
     assert document["facts"][0]["top_answer_changes"]
     assert document["recommended"] == "rollback"
     assert "Methods here: rollback, close;" in done.stdout
+    assert re.search("; verified about [^,;]+, exact for its candidates; ", done.stdout)
+    assert re.search(r"; retrain about [^,;]+, exact\.", done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ def test_a_sweep_that_takes_long_is_no_default(tmp_path: Path) -> None:
     updated = whereof.Run.open(run.update(tmp_path / "new.tsv", out=tmp_path / "updated").run)
     cost = Problem.of(run.dataset, run.config).fact_cost + 750
     most = 1_500_000_000 // cost
-    for each, long in ((run, "its training, which"), (updated, "its training and its upd")):
+    for each, long in ((run, "repeats the training"), (updated, "the training and its updates")):
         for n_trained, reason in ((most, None), (most + 1, long), (None, "is not known")):
             trained = replace(each._trained, n_trained=n_trained)
             assert default_method(trained) == ("rollback" if reason else "unrolled")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listening import Recorded
 from trained import train, train_copies
 
 import whereof
@@ -183,6 +184,26 @@ def test_what_cannot_be_is_said(
         nations.explain("egypt", "embassy", "usa", **options)
 
 
+@pytest.mark.parametrize("work", [{"method": "unrolled"}, {"method": "retrain"}, {"seeds": 2}])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"without": 99999}, "no fact has id 99999"),
+        ({"relation": "embasy"}, "unknown relation 'embasy'"),
+        ({"relation": "tourism", "role": "relation"}, "passes the filters"),
+        ({"instead_of": "usa"}, "is the prediction itself"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_the_work(
+    tmp_path: Path, work: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    run, events = train(tmp_path / "run", credit="step"), Recorded()
+    with pytest.raises(whereof.WhereofError, match=message):
+        run.explain("egypt", "embassy", "usa", **work, **options, events=events)
+    assert not events.events
+    assert not (tmp_path / "run/siblings").exists()
+
+
 def test_ratings_are_without_probabilities_here_too(tmp_path: Path) -> None:
     films = {"user": [0, 0, 1, 1, 2], "item": [0, 1, 0, 1, 0], "rating": [1.0, 2, 3, 4, 5]}
     run = whereof.train(films, out=tmp_path / "run", model="mf", dim=2, epochs=2)
@@ -213,7 +234,9 @@ def test_facts_that_say_nearly_the_same_are_noted(
     assert group.fact_ids[0] == first
     same = run.explain("e0", "r0", "e5", method="rollback", without=list(group.fact_ids)).without
     assert same == group
-    assert "3 facts between e0 and e5 say nearly the same" in found._repr_html_()
+    page = found._repr_html_()
+    assert "3 facts between e0 and e5 say nearly the same" in page
+    assert "each alone may matter less than estimated, and all together more" in page
     # Copies need not be listed themselves, and numbers of a partial sweep do not matter.
     one = run.explain("e0", "r0", "e5", **options, top=1)
     assert one.groups == ((group,) if options["method"] == "rollback" else ())

@@ -172,7 +172,7 @@ def test_an_item_named_like_a_column(tmp_path: Path) -> None:
     [
         ([], (), "the history is empty; give at least one item"),
         (["c7"], (), "history: unknown item 'c7'"),
-        (["b1"], ("c7",), "unknown item 'c7'; nothing like it among the 12 items"),
+        (["b1"], ("c7",), "unknown item 'c7'; none of the 12 items has a similar name"),
         (
             ["b1"],
             ("u1",),

@@ -292,7 +292,7 @@ def test_the_terminal_separates_a_users_history_from_other_users() -> None:
     with out.capture() as capture:
         present.show_explanation(out, made(document), ExplainOptions(top=1))
     own, others = capture.get().split("Ratings of other users that support it")
-    assert "Ratings of the user 4 that support it" in own
+    assert "Ratings of user 4 that support it" in own
     assert ("+0.5000" in own, "+0.9000" in own, "+0.9000" in others) == (True, False, True)
     assert "--top all" in others
 

@@ -5,6 +5,7 @@ import pytest
 from present.documents import estimated, explanation, fact, made, ratings, small
 from whereof import registry
 from whereof.present.names import (
+    Words,
     fact_text,
     file_name,
     influence_unit,
@@ -118,3 +119,11 @@ def test_ratings_beyond_the_scale_are_explained() -> None:
     assert scale_text([1.0, 4.2, 5.0], 1, 5) == ""
     said = "Ratings in the data go from 1 to 5; the model's can go beyond."
     assert scale_text([4.2, 5.01], 1, 5) == scale_text([0.99], 1, 5) == said
+
+
+def test_a_name_that_starts_with_its_noun_is_not_given_it_again() -> None:
+    words = Words.of(two_way=True)
+    assert [words.label(name, name, "subject") for name in ("196", "user1", "User 2")] == [
+        *("user 196", "user1", "User 2")
+    ]
+    assert words.label("user1", "user1", "object") == "item user1"

@@ -129,11 +129,11 @@ def test_a_verdict_in_words(
 @pytest.mark.parametrize(
     ("known", "ranks", "cells", "places"),
     [
-        ("train", [None, None], ["known", "known"], ["would be 1st", "would be 2nd"]),
+        ("train", [1, 2], ["known", "known"], ["would be 1st", "would be 2nd"]),
         ("test", [1, 2], ["1.", "2."], ["1", "2"]),
     ],
 )
-def test_a_known_answer_has_no_rank_among_top_answers(
+def test_a_known_answer_has_the_rank_that_it_would_have(
     known: str, ranks: list[int | None], cells: list[str], places: list[str]
 ) -> None:
     found = verdict(stand(0.5, "b"), None, stand(0.2, "c") | {"rank": 2})
@@ -154,6 +154,9 @@ def test_a_known_answer_has_no_rank_among_top_answers(
         (stand(0.8, "usa"), stand(0.3, "usa"), stand(0.35, "usa"), "confirmed"),
         (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.35, "uk"), "confirmed"),
         (stand(0.8, "usa"), stand(0.3, ""), stand(0.35, "uk"), "confirmed"),
+        (stand(0.92, "usa"), stand(0.21, "uk"), stand(0.002, "uk"), "partly confirmed"),
+        (stand(0.5, "usa"), stand(0.9, "usa"), stand(0.99, "usa"), "partly confirmed"),
+        (stand(1e-13, "usa"), stand(1e-14, "usa"), stand(1e-14, "usa"), "confirmed"),
         (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.6, "uk"), "partly confirmed"),
         (stand(0.8, "usa"), stand(0.6, "uk"), stand(0.1, "uk"), "partly confirmed"),
         (stand(0.8, "usa"), stand(0.3, "uk"), stand(0.75, "uk"), "partly confirmed"),
@@ -246,6 +249,14 @@ def test_what_retraining_confirmed_of_an_estimate(
     assert claim_words(verdict(stand(0.8, "usa"), predicted, actual)) == words
 
 
+def test_a_size_is_not_confirmed_if_far_less_of_the_probability_remains() -> None:
+    found = verdict(stand(0.924, "b"), stand(0.213, "b"), stand(0.0023, "b"))
+    assert claim_words(found) == (
+        "partly confirmed: retraining confirms direction and top answer, but the actual change of "
+        "the log-odds is 2.3 times as large as the estimated one"
+    )
+
+
 def test_what_retraining_confirmed_is_in_the_document() -> None:
     found = verdict(stand(0.8, "usa"), stand(0.6, "usa"), stand(0.55, "usa"))
     assert found.claim == "confirmed"
@@ -256,6 +267,7 @@ def test_what_retraining_confirmed_is_in_the_document() -> None:
         "size": False,
         "top_answer": True,
         "ratio": pytest.approx(5),
+        "log_odds_ratio": pytest.approx(4.12, abs=0.01),
     }
     assert verdict(stand(0.8, "usa"), None, stand(0.5, "usa")).to_dict()["confirmed"] is None
 
@@ -278,7 +290,7 @@ def test_one_fact_is_not_several_and_seeds_are_summed_up() -> None:
     )
 
 
-@pytest.mark.parametrize("width", [72, 80])
+@pytest.mark.parametrize("width", [74, 80])
 @pytest.mark.parametrize("name", ["x" * 90, "one two " * 20])
 def test_the_terminal_gets_lines_that_fit_and_every_letter(width: int, name: str) -> None:
     out = Console(force_terminal=True, color_system=None, width=width, highlight=False)
@@ -297,7 +309,7 @@ def test_the_page_has_every_part_and_needs_nothing_else() -> None:
         "a r b",
         "Without these 2 facts together",
         "Top answers",
-        "Without each of them alone",
+        "Influence of each of them alone",
         "Without the same facts, under several seeds",
         "About",
     ]

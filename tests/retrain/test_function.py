@@ -173,6 +173,18 @@ def test_what_the_function_returns_is_checked(
         run.verify(*EGYPT, top=2)
 
 
+def test_a_function_that_returns_other_rows_is_named(native: whereof.Run, tmp_path: Path) -> None:
+    def moved(skip: FactIds) -> tuple[Any, Any]:
+        rows = native._recipe.retrain(skip)
+        return rows.entity_rows * 1.01, rows.relation_rows
+
+    run = elsewhere(native, moved)
+    (note,) = (it for it in run.verify(*EGYPT, top=2, method="rollback").notes if "differs" in it)
+    assert note.endswith("differs from the stored run: your training function returns other rows")
+    (note,) = (it for it in run.evaluate(limit=2, methods="random").notes if "differs" in it)
+    assert note.endswith("your training function returns other rows")
+
+
 def test_a_run_without_a_trace_is_evaluated_reported_and_shown(
     native: whereof.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ from whereof.explain.method import (
 from whereof.explain.options import ExplainOptions
 from whereof.present.explanation import explanation_page
 from whereof.retrain.methods.unrolled import find_rivals, log_odds, quantity_slopes
-from whereof.retrain.retrainer import CONTROL_DIFFERS
+from whereof.retrain.retrainer import control_differs
 from whereof.retrain.size import correct_falls
 from whereof.run.files import Store
 from whereof.run.reliability import Claims, Reliability
@@ -383,7 +383,7 @@ def test_a_replay_that_differs_is_said_again(run: whereof.Run) -> None:
     for differs in (False, True):
         its = replace(context, prepared={**prepared, "differs": np.array(differs)})
         ranked = method.rank(scored, Sets.each(np.arange(5)), its)
-        assert (CONTROL_DIFFERS in ranked.notes) == differs
+        assert (control_differs(run._trained) in ranked.notes) == differs
 
 
 def test_a_run_whose_training_is_unknown_is_refused(run: whereof.Run) -> None:

@@ -129,9 +129,9 @@ def test_a_question_takes_the_noun_that_pages_write_before_a_name(
     found = get(client, "/api/runs/ratings/answers", subject="user u1", object="item m3")
     assert found == ratings.predict("u1", "m3").to_dict()
     answer = client.get("/api/runs/ratings/answers", params={"subject": "item u1"})
-    assert answer.json()["message"].startswith("unknown entity 'item u1'")
+    assert answer.json()["message"].startswith("unknown user 'item u1'")
     answer = client.get("/api/runs/ratings/answers", params={"subject": "user"})
-    assert answer.json()["message"].startswith("unknown entity 'user'")
+    assert answer.json()["message"].startswith("unknown user 'user'")
 
 
 def test_a_name_that_starts_with_the_noun_is_that_name(tmp_path: Path) -> None:

@@ -208,3 +208,16 @@ def test_a_search_that_is_skipped_is_no_secret(
     events = Recorded()
     whereof.train(data, out=tmp_path / "other", events=events, search=False, **options)
     assert not any("search" in each.text for each in events.events if isinstance(each, Note))
+
+
+def test_a_skipped_search_names_a_fraction_that_gives_enough_validation_facts(
+    tmp_path: Path,
+) -> None:
+    facts = [(f"e{i % 40}", "r", f"e{(i * 7 + i // 40) % 40}") for i in range(1000)]
+    names = ["subject", "relation", "object"]
+    data = whereof.read(pd.DataFrame(facts, columns=names), valid_fraction=0.01)
+    events = Recorded()
+    whereof.train(data, out=tmp_path / "run", dim=4, epochs=1, events=events)
+    (note,) = (it for it in events.notes if it.startswith("no search"))
+    fraction = float(note.split("--valid-fraction ")[1])
+    assert 50 <= fraction * (data.n_facts + len(data.valid)) < 62

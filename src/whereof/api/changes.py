@@ -106,7 +106,7 @@ def unlearn(
     run: Run, facts: Sequence[Any], out: str | Path | None, options: UnlearnOptions, events: Events
 ) -> "Unlearned":
     """A new run without some facts of another."""
-    from whereof.data.remove import remove_facts
+    from whereof.data.remove import BY_UNLEARN, remove_facts
     from whereof.retrain import unlearn as unlearning
 
     is_ours, trained = run._n_trained is not None, run._trained
@@ -128,7 +128,7 @@ def unlearn(
         events.emit(Note("retraining from scratch without the facts, to compare"))
         given = trained, removed, reduced, found.rows, run._recipe, events
         distance, retraining = unlearning.measure_distance(*given)
-    note = f"{len(removed)} facts were removed by whereof unlearn, method {options.method}"
+    note = f"{len(removed)} facts were removed {BY_UNLEARN}, method {options.method}"
     data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
     related = unlearning.relation_rows(run.dataset, reduced, 1 + run.config.inverse)
     rows = Parameters(found.rows.entity_rows[reduced.entities], found.rows.relation_rows[related])

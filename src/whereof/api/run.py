@@ -451,7 +451,7 @@ class Run(ArrayRun):
         self, names: tuple[str | None, ...], given: dict[str, Any], events: Events | None
     ) -> "Explanation":
         """The explanation by the method that `given` names, with advice."""
-        from whereof.explain.explain import explain
+        from whereof.explain.explain import check_question, explain
         from whereof.explain.method import get_method
 
         method = str(given["method"])
@@ -462,6 +462,7 @@ class Run(ArrayRun):
             from whereof.api.runs import open_cases
 
             engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
+            check_question(self._trained, names, chosen)
             with open_cases(self, engine, events) as open_seeds:
                 first, *others = open_seeds(chosen.seeds)
                 if others:
@@ -470,6 +471,7 @@ class Run(ArrayRun):
                     return self.advise(explain_over_seeds([first, *others], names, chosen, events))
                 return self.advise(explain(first.trained, names, chosen, first, events))
         chosen = ExplainOptions.from_dict(given)
+        check_question(self._trained, names, chosen)
         return self.advise(explain(self._trained, names, chosen, events=events))
 
     @checked
@@ -798,12 +800,15 @@ class Run(ArrayRun):
         such as threads.
         """
         from whereof.api.runs import open_cases
+        from whereof.explain.facts import find_facts
         from whereof.retrain.verify import verify
 
         given = self.with_method(options)
         if given.get("facts") is not None and "top" in given:
             raise WhereofError("facts already names the facts to remove; leave out top")
         engine, chosen = EngineOptions.take(given), VerifyOptions.from_dict(given)
+        prediction.find_prediction(self._trained, names, asks=chosen.asks)  # errors come first
+        find_facts(self._trained, chosen.facts)
         with open_cases(self, engine, events) as open_seeds:
             return verify(open_seeds(chosen.seeds), names, chosen)
 

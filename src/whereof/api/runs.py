@@ -265,7 +265,26 @@ def train_run(
     found = Run.open(path)
     if config.trace and (note := _rounding_note(found.trace)):
         events.emit(Note(note))
+    if config.rated and (note := _ratings_note(dataset, metrics)):
+        events.emit(Note(note))
     return found
+
+
+def _ratings_note(dataset: Dataset, metrics: Mapping[str, Any]) -> str:
+    """Whether the model predicts held-out ratings no better than their mean in training does."""
+    ratings, split = dataset.ratings, "valid" if metrics["valid"] else "test"
+    rmse = (metrics[split] or {}).get("rmse")
+    if ratings is None or rmse is None:
+        return ""
+    errors = getattr(ratings, split).astype(np.float64) - ratings.mean
+    plain = float(np.sqrt(np.mean(errors**2)))
+    if rmse < plain:
+        return ""
+    return (
+        f"the model predicts the {split} ratings no better than the mean rating does (RMSE "
+        f"{rmse:.3f} and {plain:.3f}), so its explanations say little; train it on more ratings, "
+        "or with other settings, such as --l2 0.1"
+    )
 
 
 def _rounding_note(trace: Any) -> str:

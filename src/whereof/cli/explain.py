@@ -41,7 +41,7 @@ class _BulkOptions(Settings):
     limit: int | None = number(None, "number of predictions, from the first on", "In bulk", 1)
     threads: int | None = number(None, "number of threads  [default: all cores]", "In bulk", 1)
     device: str = choice("cpu", "where rollback and unrolled run", "In bulk", "cpu cuda")
-    resume: bool = choice(False, "only continue interrupted work, never start new work", "In bulk")
+    resume: bool = choice(False, "continue interrupted work; an error if there is none", "In bulk")
 
 
 @_options.command("explain", progress=True, tables=(ExplainOptions, EngineOptions, _BulkOptions))
@@ -60,15 +60,16 @@ def command(
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. It need not be in any
     file. _ means the top new answer: SUBJECT RELATION _, or _ RELATION OBJECT in a run
-    trained with --inverse. For an entity named _, type '\_'.
+    trained with --inverse. If the name of an entity is _, type '\_'.
 
     The influence of a fact is how far the prediction falls without it. rollback and unrolled
     estimate the fall of the probability. Other methods that do not retrain have their own scale.
     rollback ranks adjacent facts (those that share an entity or the relation), unrolled ranks
     all facts. The table lists facts that support the prediction; --opposing lists the others.
     --method retrain is exact: it retrains the model without each adjacent fact, and first says
-    how long this takes. --method verified retrains only without the strongest facts of several
-    methods, within --budget, and shows estimated and actual influences.
+    how long this takes. --method verified retrains only without candidates, the strongest facts
+    of several methods, within --budget. It shows their estimated and actual influences; a fact
+    that is no candidate may be stronger.
 
     --predictions explains many predictions and writes them to a file. top: the top new answer of
     every query of a split. true: the facts of the split. FILE: one prediction per line, with TABs

@@ -42,7 +42,7 @@ def command(
 
     QUERY is SUBJECT RELATION to ask for objects, _ RELATION OBJECT to ask for subjects (in a run
     trained with --inverse), or a whole triple to see this answer alone. Two-way runs have no
-    RELATION. For an entity named _, type '\_'. Ranks skip answers known from training or
+    RELATION. If the name of an entity is _, type '\_'. Ranks skip answers known from training or
     validation; --new leaves them out.
 
     A file of queries has one query per line, with TABs between names, or commas in a .csv file.

@@ -16,6 +16,8 @@ from whereof.present.metrics import metric_column
 from whereof.present.terminal import console
 from whereof.units import count, plan_text, seconds, size, sweeps_text
 
+_MANY_EPOCHS = 20
+"""Without validation, more epochs than this get a warning."""
 _LINE_SECONDS, _LONG_SECONDS = 10.0, 5.0
 
 
@@ -72,7 +74,7 @@ class TerminalEvents(events.Events, ExitStack):
                 self.say(text)
             case events.Compiling() if not self._compiles:
                 self._compiles = True
-                self.say("compiling kernels, the first time only; this takes some minutes")
+                self.say("compiling kernels, once: a few take seconds, all of them minutes")
             case events.Downloading():
                 self._download(event)
             case events.TrainingStarted():
@@ -181,8 +183,13 @@ def _columns(kind: str) -> tuple[str | rich.ProgressColumn, ...]:
 def _start_lines(event: events.TrainingStarted) -> list[str]:
     lines = [f"note   {note}" for note in event.notes]
     if not event.n_valid and not event.config.get("phases"):
-        remedy = "" if event.valid_fraction else "; hold some facts out with --valid-fraction 0.1"
-        lines.append(f"note   no validation facts: the last epoch is kept{remedy}")
+        n_epochs = event.config["epochs"]
+        line = f"note   no validation facts: training keeps the last of {count(n_epochs, 'epoch')}"
+        if n_epochs > _MANY_EPOCHS:
+            line += ", which may overfit and makes later work slow"
+        remedies = [] if event.valid_fraction else ["--valid-fraction 0.1 to hold some facts out"]
+        remedies += [f"--epochs {_MANY_EPOCHS}"] if n_epochs > _MANY_EPOCHS else []
+        lines.append(f"{line}; type {' or '.join(remedies)}" if remedies else line)
     lines += [f"run    {event.run}", f"model  {_config_text(event.config)}"]
     (n_rows, width), n_bytes = event.trace_shape, size(event.trace_bytes)
     where = "memory-mapped" if event.trace_mapped else "in memory"

@@ -20,7 +20,7 @@ def command(
     r"""Find the fewest facts whose removal changes the top answer.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
-    answer; for an entity named _, type '\_'.
+    answer; if the name of an entity is _, type '\_'.
 
     Whereof searches with the estimates of --method and retrains the model without every set that
     it tries: first single facts, then growing sets until the top answer changes, then smaller

@@ -23,7 +23,7 @@ def command(
     r"""Retrain without the facts of a prediction, and compare with the estimate.
 
     PREDICTION is SUBJECT RELATION OBJECT; two-way runs have no RELATION. _ means the top new
-    answer; for an entity named _, type '\_'.
+    answer; if the name of an entity is _, type '\_'.
 
     Whereof removes the strongest facts that --method finds, or those that --facts names, all
     together. It retrains the model without them, with the same seed, negatives and order, and

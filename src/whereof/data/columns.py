@@ -116,7 +116,8 @@ class ColumnLayout:
             return str(cell)
         else:
             fault = f"column {column} has {shown(cell)}, which is neither text nor a whole number"
-        raise WhereofError(f"{where}: {fault}; correct it or leave the row out")
+        remedy = ", or drop the column" if role == "source" else ""
+        raise WhereofError(f"{where}: {fault}; correct it or leave the row out{remedy}")
 
 
 def choose_layout(

@@ -107,7 +107,9 @@ class Vocabulary:
             there, here = kinds if elsewhere[0] >= among.stop else reversed(kinds)
             example = repr(self.label(among[0]))
             return WhereofError(f"{text!r} is {there}; give {here}, for example {example}")
-        ids = among if among is not None else range(len(self))
+        ids, kind = among if among is not None else range(len(self)), self.kind
+        if len(ids) < len(self):  # two-way data: users come first
+            kind = "item" if ids.start else "user"
         texts = dict.fromkeys(chain(map(self.label, ids), map(self.name, ids)))
         near = nearest(text, texts)
         part = plain(text)
@@ -119,9 +121,9 @@ class Vocabulary:
             more = f", or one of {n_more} more that contain it" if n_more else ""
             hint = f"did you mean {', '.join(map(repr, offered))}{more}?"
         else:
-            hint = f"nothing like it among the {count(len(ids), self.kind)}"
-            hint += f", such as {self.label(ids[0])!r}" if ids else ""
-        return WhereofError(f"unknown {self.kind} {text!r}; {hint}")
+            hint = f"none of the {count(len(ids), kind)} has a similar name"
+            hint += f"; one of them is {self.label(ids[0])!r}" if ids else ""
+        return WhereofError(f"unknown {kind} {text!r}; {hint}")
 
 
 def did_you_mean(text: str, candidates: Iterable[str], limit: int = 3) -> str:

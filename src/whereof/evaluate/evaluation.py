@@ -30,7 +30,7 @@ from whereof.evaluate.variant import find_variant
 from whereof.events import Foreseen
 from whereof.predict.predictions import stand_alike
 from whereof.predict.scored import Trained
-from whereof.retrain.retrainer import Case
+from whereof.retrain.retrainer import Case, control_differs
 from whereof.run.files import check_seal, parse_json
 from whereof.table import Column, Table, Tabular, table_from
 from whereof.units import count, show
@@ -187,10 +187,8 @@ class Evaluation(Tabular):
         took = show(self.seconds, "seconds")
         lines = [f"{count(self.n_retrainings, 'retraining')}{known}; {took} in total"]
         if not self.control_matches_run:
-            lines.append(
-                "The control differs from the stored run, which another version or processor "
-                "trained. All figures compare retrainings with the control."
-            )
+            figures = "All figures compare retrainings with the control."
+            lines.append(f"The control differs from the stored run. {figures}")
         return [*lines, *self.notes]
 
     @property
@@ -329,6 +327,8 @@ def evaluate(
         results |= each.run(task)
     config, n_adjacent = seeds[0].case.trained.config, np.concatenate([s.n_adjacent for s in seeds])
     same = [stand_alike(s.case.stand(s.arrays), s.ask([]).control) for s in samples]
+    pairs = zip(samples, same, strict=True)
+    differing = (control_differs(it.case.trained) for it, is_same in pairs if not is_same)
     cases = {case for sample in samples for case in (sample.case, *sample.others.values())}
     n_retrainings = sum(len(case.retrainer.asked) for case in cases)
     methods = dict.fromkeys(name for sample in samples for name in sample.seconds)
@@ -351,7 +351,7 @@ def evaluate(
         n_retrainings=n_retrainings,
         n_known=n_retrainings - sum(len(case.retrainer.trained) for case in cases),
         seconds=time.perf_counter() - start,
-        notes=tuple(dict.fromkeys(note for sample in samples for note in sample.notes)),
+        notes=tuple(dict.fromkeys([*(note for it in samples for note in it.notes), *differing])),
         retrainings=tuple(row for task in tasks for row in task.retrainings),
     )
 

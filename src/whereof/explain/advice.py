@@ -75,8 +75,8 @@ def default_reason(trained: Trained) -> str | None:
     cost = problem.fact_cost + _STEP * problem.n_directions
     if cost * trained.n_trained > _QUICK:
         updates = " and its updates" if problem.calendar.phases else ""
-        what = f"{sweeping} repeats its training{updates}"
-        return f"{start}{what}, which takes more than about half a minute"
+        why = f"because it repeats the training{updates}"
+        return f"{start}{sweeping} would take more than about half a minute, {why}"
     return None
 
 

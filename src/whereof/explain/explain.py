@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whereof.data.dataset import Dataset
 from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
-from whereof.events import Events
+from whereof.events import Events, Note
 from whereof.explain import explanation as records
 from whereof.explain import method
 from whereof.explain.copies import find_copies
@@ -35,6 +35,7 @@ _STEPS = (1, 3, 10)
 """Numbers of supporting facts that are removed for the stability of a prediction."""
 _GROUPED, _MOST_GROUPS = 20, 2
 """Number of listed facts whose copies are looked for, and of groups of copies that are named."""
+_NO_RIVALS = "top_answer_changes is not known: it requires --rivals 3, which takes more time"
 _FILTERS = ("role", "relation", "entity", "without")
 
 _Answer = TypeVar("_Answer")
@@ -69,6 +70,15 @@ def score_answer(
     """A prediction scored among candidates; an open one gets its top new answer."""
     scored = trained.score(prediction, candidates)
     return scored.best_new() if prediction.target is None else scored
+
+
+def check_question(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> None:
+    """Refuse a prediction or options that do not fit the run, before the work starts."""
+    _checked_method(trained, options)
+    scored = find_scored(trained, names, options)
+    aim = method.Aim.of_options(scored, options.of, options.instead_of)
+    if not len(find_facts(trained, options.without)):
+        _facts_to_rank(scored, options, aim.rival)
 
 
 def is_ready(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> bool:
@@ -224,25 +234,10 @@ class Explainer:
         return tuple(found)
 
     def _adjacent(self) -> FactIds:
-        adjacent = find_adjacent(self.trained, self.scored.prediction, self.aim.rival)
-        if not len(adjacent):
-            raise WhereofError(
-                "no training fact shares an entity or the relation with the prediction"
-            )
-        return adjacent
+        return _adjacent_facts(self.scored, self.aim.rival)
 
     def _filtered(self) -> FactIds:
-        """The facts to rank: those that pass the filters, of adjacent ones or of all."""
-        asked, every = self.scored.prediction, self.method.ranks_all
-        given = np.arange(self.trained.dataset.n_facts) if every else self._adjacent()
-        wanted = filter_facts(self.trained, asked, given, self.options, self.aim.rival)
-        if not len(wanted):
-            kind = "" if every else "adjacent "
-            raise WhereofError(
-                f"none of the {len(given)} {kind}facts passes the filters; "
-                "choose another role, relation or entity"
-            )
-        return wanted
+        return _facts_to_rank(self.scored, self.options, self.aim.rival)
 
     def _rank(self, fact_ids: FactIds, **changes: Any) -> method.Ranked:
         """The ids of the strongest of these facts; changes: fields of the context.
@@ -412,6 +407,8 @@ def explain_each(
                 contexts[scored.prediction] = _context(scored, options, _bulk_rivals(options))
         if contexts:  # which all ask for the same
             context = next(iter(contexts.values()))
+            if events and "sweep" in chosen.can and not context.rivals:
+                events.emit(Note(_NO_RIVALS))
             prepared = method.prepare(chosen, trained, list(contexts), context, events)
 
     def explain_one(listed: Listed) -> _Answer | Failed:
@@ -479,6 +476,28 @@ def find_candidates(trained: Trained, asks: str, relation: int, wanted: Any) -> 
     if len(set(ids)) < 2:
         raise WhereofError("candidates has fewer than 2 entities; name 2 or more")
     return trained.candidates(np.array(ids))
+
+
+def _adjacent_facts(scored: ScoredPrediction, rival: int | None) -> FactIds:
+    """The facts that `find_adjacent` finds; an error if there is none."""
+    adjacent = find_adjacent(scored.trained, scored.prediction, rival)
+    if not len(adjacent):
+        raise WhereofError("no training fact shares an entity or the relation with the prediction")
+    return adjacent
+
+
+def _facts_to_rank(scored: ScoredPrediction, options: ExplainOptions, rival: int | None) -> FactIds:
+    """The facts that pass the filters, of adjacent ones or of all."""
+    trained, every = scored.trained, method.get_method(options.method).ranks_all
+    given = np.arange(trained.dataset.n_facts) if every else _adjacent_facts(scored, rival)
+    wanted = filter_facts(trained, scored.prediction, given, options, rival)
+    if not len(wanted):
+        kind = "" if every else "adjacent "
+        raise WhereofError(
+            f"none of the {len(given)} {kind}facts passes the filters; "
+            "choose another role, relation or entity"
+        )
+    return wanted
 
 
 def find_adjacent(trained: Trained, prediction: Prediction, rival: int | None = None) -> FactIds:

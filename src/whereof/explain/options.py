@@ -79,17 +79,27 @@ class ExplainOptions(Settings):
         metavar="N|TIME",
     )
     sweep_epochs: int | None = number(
-        None, "sweep only the last N epochs: faster, less exact  [default: all]", "Method", 1
+        None,
+        "unrolled goes back through the last N epochs only: faster, rougher  [default: all]",
+        "Method",
+        1,
     )
     rivals: int | None = number(
         None,
-        "number of other answers that unrolled follows  [default: 3; 0 with --predictions]",
+        "number of other answers that unrolled estimates too, to find a new top answer  "
+        "[default: 3; 0 with --predictions]",
         "Method",
         0,
     )
     sweep_memory: float = number(1.0, "gigabytes of main memory for a sweep", "Method", above=0)
 
-    top: int | str | None = number(10, "number of facts, or all", "Facts", 1, word="all")
+    top: int | str | None = number(
+        10,
+        "number of facts, or all; in data of users and items, of the user's and of other facts",
+        "Facts",
+        1,
+        word="all",
+    )
     opposing: bool | str = choice(False, "list facts that oppose, strongest first", "Facts")
     """both lists `top` facts that support, then `top` facts that oppose."""
     role: str | None = choice(

@@ -176,9 +176,9 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
             Column("predicted_rating", "predicted rating", "score"),
             [fact.predicted_rating for fact in facts],
         ),
-        (Column("probability", "probability", "percent"), [fact.probability for fact in facts]),
+        (Column("probability", "probability", "chance"), [fact.probability for fact in facts]),
         (
-            Column("probability_without", "estimated without it", "percent"),
+            Column("probability_without", "estimated without it", "chance"),
             [fact.probability_without for fact in facts],
         ),
         (

@@ -15,6 +15,7 @@ from whereof.explain.explanation import (
     Explanation,
     Graph,
     Joint,
+    MethodCost,
     agreement_text,
 )
 from whereof.explain.explanation import Path as GraphPath
@@ -239,7 +240,7 @@ def _joint_tables(explanation: Explanation, *, page: bool = True) -> Iterator[Ta
         Column("influence", "estimated influence", points),
         Column("sum_of_single", "sum of single estimates", points),
     ]
-    unit = "percent" if page else "probability"
+    unit = "chance" if page else "probability"
     note = f"An estimate for the {noun}s of a row together, not confirmed by retraining."
     tops = sentence.names_joint_tops(explanation)
     for title, joints in tables.items():
@@ -279,11 +280,11 @@ def _lists(
     if n_history is not None:
         thing = f"{noun}s".capitalize()
         that = "" if options.top is None else f" that {verb} it"
-        user = names.label_of(explanation.prediction, "subject")
+        user = names.text_of(explanation.prediction, "subject")
         yield from (
             (title, listed)
             for title, listed in (
-                (f"{thing} of the user {user}{that}", facts[:n_history]),
+                (f"{thing} of {user}{that}", facts[:n_history]),
                 (f"{thing} of other users{that}", facts[n_history:]),
             )
             if listed
@@ -324,7 +325,8 @@ def first_fact_text(explanation: Explanation) -> str:
         ("stay", f"at {after}") if before == after else (verb, f"from {before} to {after}")
     )
     verb = f"is estimated to {verb}" if explanation.estimate else f"{verb}s"
-    said = f"the {names.output_noun(prediction)} {verb} {values}"
+    whose = f" of {names.text_of(prediction, prediction.asks)}" if explanation.contrast else ""
+    said = f"the {names.output_noun(prediction)}{whose} {verb} {values}"
     if facts[0].top_answer_changes and explanation.names_new_tops:
         change = "is estimated to change" if explanation.estimate else "changes"
         said += f", and the top answer {change} to {facts[0].labels['top_answer_without']}"
@@ -341,9 +343,9 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
         ends = [names.label_of(first, place) for place in ("subject", "object")]
         yield (
             f"{len(ids)} facts between {' and '.join(ends)} say nearly the same (ids "
-            f"{', '.join(ids)}). Without one of them the others remain, so estimates of their "
-            f"influence may be too small. `whereof verify` with --facts {','.join(ids)} retrains "
-            "without them together."
+            f"{', '.join(ids)}). Without one of them the others remain: each alone may matter less "
+            "than estimated, and all together more than the sum of their estimates. "
+            f"`whereof verify` with --facts {','.join(ids)} --each measures both."
         )
 
 
@@ -363,11 +365,17 @@ def costs_text(explanation: Explanation) -> str:
             time = f" about {units.show(each.seconds, 'seconds')}"
         if each.method == explanation.method and get_method(each.method).prepares:
             time += " (stored now)"
-        said.append(f"{each.method}{time}, {each.trust}")
+        said.append(f"{each.method}{time}, {trust_text(each)}")
     best, text = explanation.recommended, f"Methods here: {'; '.join(said)}."
     if best == explanation.method:
         return f"{text} Recommended: {best}, the method used here."
     return f"{text} Recommended: --method {best}." if explanation.estimate and best else text
+
+
+def trust_text(cost: MethodCost) -> str:
+    """How far to trust a method; one with a budget retrains only its candidates."""
+    only = " for its candidates" if "budget" in get_method(cost.method).can else ""
+    return f"{cost.trust}{only}"
 
 
 def confirmation_text(explanation: Explanation) -> str:
@@ -391,6 +399,8 @@ def _below(explanation: Explanation, options: ExplainOptions, run: str | None) -
     letters = (f"{letter} {part}" for part, letter in _LETTERS.items() if part in shared)
     if shared and explanation.prediction.relation is not None:
         yield f"in common with the prediction: {', '.join(letters)}"
+    if any(fact.share is not None for fact in facts):
+        yield "share: part of the influence of all facts with the same sign"
     of = " named;" if explanation.without else " of"
     took = units.show(explanation.seconds, "seconds")
     ranked = _ranked_text(explanation)

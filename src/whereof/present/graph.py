@@ -16,7 +16,7 @@ from whereof.explain.explanation import ExplainedFact, Explanation, NamedPredict
 from whereof.present import names, svg
 from whereof.present.names import fact_text, full_text_of, label_of, name_of, named, text_of
 from whereof.present.svg import MUTED, PLAIN, PREDICTED, SMALL, fit, tag, with_tip, words, wrap
-from whereof.units import percent, show, typographic
+from whereof.units import chance, show, typographic
 
 _LISTED = 10
 """Number of listed facts to draw in addition to those of the graph."""
@@ -253,7 +253,7 @@ class _Picture:
             estimated = partial(names.estimated_title, explanation=self.explanation)
             title = f"{fact_text(fact, full=True)}\n{estimated('influence')} {note}: {sign.word}"
             if fact.probability_without is not None:
-                without = percent(fact.probability_without)
+                without = chance(fact.probability_without)
                 title += f"\n{estimated('probability without it')} {without}"
             title += f"\nfact {fact.fact_id}"
         lane = _LOOP_LANE if is_loop else _LANE

@@ -75,9 +75,13 @@ class Words:
         return parts
 
     def label(self, name: str | None, label: str | None, place: str) -> str:
-        """The label of an entity; without one, `user` or `item` stands before the name."""
-        if self.two_way and label in (None, "", name):
-            return f"{self.place(place)} {name}"
+        """The label of an entity; without one, `user` or `item` stands before the name.
+
+        Names such as `user1` already start with this word.
+        """
+        word = self.place(place)
+        if self.two_way and label in (None, "", name) and not f"{name}".lower().startswith(word):
+            return f"{word} {name}"
         return label or name or ""
 
 
@@ -171,12 +175,12 @@ def output_noun(item: Standing) -> str:
     return "rating" if is_rated(item) else "probability"
 
 
-def output_unit(item: Standing, unit: str = "percent") -> str:
+def output_unit(item: Standing, unit: str = "chance") -> str:
     """The unit of ratings, or this unit for probabilities."""
     return "rating" if is_rated(item) else unit
 
 
-def standing_text(item: Standing, unit: str = "percent") -> str:
+def standing_text(item: Standing, unit: str = "chance") -> str:
     """The probability in this unit, or the rating, and the rank."""
     output = show(item.value, output_unit(item, unit))
     return f"{output_noun(item)} {output}, rank {item.rank:,}"
@@ -217,7 +221,7 @@ def value_text(item: "Standing | Answer", scale: tuple[float, float] | None) -> 
     """The probability in percent, or the rating and the highest one of the data."""
     if item.probability is None:
         return rating_text(item.score or 0.0, scale, "rating")
-    return show(item.probability, "percent")
+    return show(item.probability, "chance")
 
 
 def scale_text(ratings: Iterable[float], low: float, high: float) -> str:
@@ -357,16 +361,15 @@ def answers_table(result: "Verdict | Smallest") -> Table:
         Column("actual", "actual", unit),
         Column("rank_actual", "rank", "count"),
     ]
-    known = None if result.prediction.is_new else name_of(result.prediction, place)
     rows = []
     for each in result.top_answers:
-        ranks = (None, None) if each.entity == known else (each.rank_before, each.rank_actual)
-        cell = Cell(ranks[1], tone="changed" * (ranks[0] != ranks[1]))
+        cell = Cell(each.rank_actual, tone="changed" * (each.rank_before != each.rank_actual))
         label = words.label(each.entity, each.label, place)
-        rows.append((label, each.before, ranks[0], each.actual, cell))
+        rows.append((label, each.before, each.rank_before, each.actual, cell))
     note = "Both columns were measured by retraining: with all facts, and without these."
-    if known is not None:
-        note += " Ranks count new answers only; the answer without a rank is known."
+    if not result.prediction.is_new:
+        answer = text_of(result.prediction, place)
+        note += f" Ranks count new answers. {answer} is known: its rank is where it would be."
     return Table("top_answers", "Top answers", columns, rows, note)
 
 
@@ -381,7 +384,7 @@ def standings_table(
     standings: Mapping[str, Standing],
     more: Sequence[Column] = (),
     *,
-    unit: str = "percent",
+    unit: str = "chance",
     note: str = "",
     tops: bool = True,
 ) -> Table:

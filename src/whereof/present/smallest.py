@@ -114,19 +114,20 @@ def _sentences(result: Smallest) -> Iterator[str]:
     facts = names.removed_text(result.facts, result.prediction)
     first, last = names.amount_text(before), names.amount_text(actual)
     change = f"goes from {first} to {last}" if first != last else f"stays at {first}"
-    change = f"the {names.output_noun(before)} of {top} {change}"
+    if predicted is not None:
+        same = predicted.top_answer in ("", actual.top_answer)  # empty: not known
+        said = "" if same else f", and {predicted.top_label} as the top answer"
+        change += f"; the estimate was {names.amount_text(predicted)}{said}"
     if result.found:
-        yield f"Without {facts} the top answer changes from {top} to {actual.top_label}: {change}."
+        said = names.ended(f"to {actual.top_label}")
+        yield f"Without {facts}, the top answer changes from {top} {said}"
     else:
         spent = units.count(result.n_retrainings, "retraining")
         yield f"No set of {fact}s changed the top answer, {top}, in {spent}."
-        yield f"The answer is closest to changing without {facts}: {change}."
-        if result.limit_reached:
-            yield "Try a larger budget."
-    if predicted is not None:
-        same = predicted.top_answer in ("", actual.top_answer)  # empty: not known
-        said = "" if same else f" and the top answer {predicted.top_label}"
-        yield f"The estimate was {names.amount_text(predicted)}{said}."
+        yield f"The answer is closest to changing without {facts}."
+    yield f"The {names.output_noun(before)} of {top} {change}."
+    if not result.found and result.limit_reached:
+        yield "Try a larger budget."
     if result.found and len(result.removed) > 1:
         proven = f"Every {fact} is needed: with any one put back, retraining keeps the answer."
         unproven = f"The budget was too small to check whether each {fact} is needed."

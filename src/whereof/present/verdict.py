@@ -11,7 +11,7 @@ from whereof import units
 from whereof.explain.method import get_method
 from whereof.present import html, names
 from whereof.present.terminal import heading, on_one_line, show
-from whereof.retrain.verify import Summary, Verdict
+from whereof.retrain.verify import Confirmed, Summary, Verdict, near_in_log_odds
 from whereof.table import Column, Table
 
 
@@ -25,7 +25,7 @@ def claim_words(verdict: Verdict) -> str:
     predicted, actual, found = verdict.predicted, verdict.actual, verdict.confirmed
     if predicted is None or found is None:
         return ""
-    size = _size_text(found.ratio)
+    size = _size_text(found)
     wrong = [] if found.size else [size]
     if found.top_answer is False:
         wrong.append(f"the top answer is {actual.top_label}, not {predicted.top_label}")
@@ -38,15 +38,19 @@ def claim_words(verdict: Verdict) -> str:
     return f"{verdict.claim}: retraining confirms {right}{more}"
 
 
-def _size_text(ratio: float | None) -> str:
-    """The actual change beside the estimated one."""
+def _size_text(found: Confirmed) -> str:
+    """The actual change beside the estimated one; that of the log-odds if only it is far off."""
+    ratio, of = found.ratio, ""
     if ratio is None:
         return "no change was estimated"
     if ratio < 0:
         return "the change goes the other way"
+    odds = found.log_odds_ratio
+    if odds is not None and near_in_log_odds(ratio) and not near_in_log_odds(odds):
+        ratio, of = odds, " of the log-odds"
     times = f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
     times = f"{times} times " * (float(times) != 1)
-    return f"the actual change is {times}as large as the estimated one"
+    return f"the actual change{of} is {times}as large as the estimated one"
 
 
 def show_verdict(out: Console, verdict: Verdict, *, listed: bool = True) -> None:
@@ -135,24 +139,26 @@ def verdict_tables(verdict: Verdict, most: int | None = None) -> Iterator[Table]
     weight = Column("weight", "weight", "number"), [fact.weight for fact in facts]
     columns = [*names.fact_columns(facts), source, weight, *_effects(verdict)]
     title = f"The {names.noun_of(facts)}s, by {verdict.method}"
-    title = "Without each of them alone" if verdict.each else title
+    title = "Influence of each of them alone" if verdict.each else title
     yield Table.by_columns("facts", title, columns, most=most)
     if verdict.summary is not None:
         yield _seeds(verdict, verdict.summary)
 
 
 def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
-    """The estimated influence of the facts; or predicted and actual, if each was removed alone."""
+    """The influence of the facts; estimated and actual, if each was removed alone."""
     before, each, unit = verdict.before, verdict.each, names.output_unit(verdict.before)
     if not each:
         title = "influence" if get_method(verdict.method).retrains else "estimated influence"
         influences = [fact.influence for fact in verdict.facts]
         yield Column("influence", title, "influence"), influences
         return
-    predicted = [None if fact.predicted is None else fact.predicted.value for fact in each]
+    said = [it.predicted and before.value - it.predicted.value for it in each]
+    done = [before.value - fact.actual.value for fact in each]
     tops = [names.top_cell(fact.actual, before) for fact in each]
-    yield Column("predicted", "estimated", unit), predicted
-    yield Column("actual", "actual", unit), [fact.actual.value for fact in each]
+    yield Column("predicted", "estimate", "influence"), said
+    yield Column("influence", "actual", "influence"), done
+    yield Column("actual", "without", unit), [fact.actual.value for fact in each]
     yield Column("rank", "rank", "count"), [fact.actual.rank for fact in each]
     yield Column("top_answer", "new top answer"), [top if top.tone else None for top in tops]
 

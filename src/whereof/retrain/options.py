@@ -21,7 +21,11 @@ class VerifyOptions(Settings):
         registry=METHODS,
     )
     top: int | str = number(
-        10, "number of facts, or all: every supporting fact", "Facts", 1, word="all"
+        10,
+        "number of facts, whoever's they are, or all: every supporting fact",
+        "Facts",
+        1,
+        word="all",
     )
     role: str | None = choice(
         None, "only facts that share this part with the prediction", "Facts", ROLES

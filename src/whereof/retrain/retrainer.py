@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whereof.data.remove import BY_UNLEARN
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
 from whereof.explain.explain import find_scored
@@ -20,11 +21,15 @@ from whereof.retrain.journal import Journal
 from whereof.training.results import Parameters
 from whereof.types import FactIds
 
-CONTROL_DIFFERS = (
-    "the control (retrained with all facts) differs from the stored run: facts were unlearned from "
-    "it, or the processor is different"
-)
-"""A note for all that compares with the control, or repeats the training."""
+
+def control_differs(trained: Trained) -> str:
+    """A note for all that compares with the control, or repeats the training."""
+    why = "another version of Whereof or another kind of processor trained it"
+    if any(BY_UNLEARN in note for note in trained.dataset.notes):
+        why = "facts were unlearned from it"
+    elif trained.n_trained is None:
+        why = "your training function returns other rows"
+    return f"the control (retrained with all facts) differs from the stored run: {why}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from whereof.retrain.allowance import Allowance
 from whereof.retrain.engine import Job
 from whereof.retrain.methods.verified import find_nominators, interleave
 from whereof.retrain.options import SmallestOptions
-from whereof.retrain.retrainer import CONTROL_DIFFERS, Case
+from whereof.retrain.retrainer import Case, control_differs
 from whereof.retrain.verify import STARTS, TopAnswer, estimate_from_control, find_top_answers
 from whereof.types import OBJECT, SUBJECT, Numbers
 
@@ -137,7 +137,7 @@ def find_smallest(case: Case, names: Sequence[Any], options: SmallestOptions) ->
     same = stand_alike(case.stand(search.predictions), search.control_all)
     if not same:
         predicted = predicted and estimate_from_control(predicted, stored, before)
-        notes = (CONTROL_DIFFERS, STARTS, *notes)
+        notes = (control_differs(case.trained), STARTS, *notes)
     return Smallest(
         prediction=stored,
         found=search.best is not None,

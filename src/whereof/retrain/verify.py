@@ -23,12 +23,12 @@ from whereof.records import RecordTables, as_plain
 from whereof.registry import render
 from whereof.retrain.engine import Job
 from whereof.retrain.options import VerifyOptions
-from whereof.retrain.retrainer import CONTROL_DIFFERS, Case
+from whereof.retrain.retrainer import Case, control_differs
 from whereof.retrain.size import log_odds
 from whereof.run.reliability import NOISE, sizes_agree
 from whereof.types import FactIds
 
-STARTS = "`before` is the control, and an estimate applies the estimated change to it"
+STARTS = "`before` is the control; `estimated` is the control after the estimated change"
 _OF_STORED = "the influences of facts are those of the stored run"
 _CLAIMS = (
     "influences are those of the stored run; claims apply the same changes of the log-odds, or of "
@@ -36,6 +36,8 @@ _CLAIMS = (
 )
 _FAR = 4.0
 """An estimated change is refuted if the actual one is this many times smaller."""
+_LOG_ODDS_FACTOR = 2.0
+"""The factor within which the change of the log-odds is the estimated one."""
 _TOP, _FOLLOWED = 5, 10
 """Number of top answers to show, and of best answers to look for them among."""
 
@@ -129,6 +131,8 @@ class Confirmed:
     """Whether the top answer is the estimated one; None if the estimate does not name it."""
     ratio: float | None
     """The actual change divided by the estimated one; None if no change was estimated."""
+    log_odds_ratio: float | None
+    """The same for the change of the log-odds; None also for ratings."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,7 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
     if not seeds[0].control_matches_run:
         predicted = [it and estimate_from_control(it, stored, seeds[0].before) for it in predicted]
     singles = zip(ids.tolist(), predicted[1:], first.singles, strict=False)
-    control_notes = _control_notes(seeds, options.method)
+    control_notes = _control_notes(seeds, cases, options.method)
     return Verdict(
         prediction=stored,
         removed=tuple(ids.tolist()),
@@ -235,15 +239,17 @@ def verify(cases: Sequence[Case], names: Sequence[Any], options: VerifyOptions) 
     )
 
 
-def _control_notes(seeds: Sequence[OfSeed], method: str) -> Iterator[str]:
+def _control_notes(seeds: Sequence[OfSeed], cases: Sequence[Case], method: str) -> Iterator[str]:
     """What a reader must know if a control differs from the stored run."""
-    own, *others = seeds
-    if not own.control_matches_run:
-        yield CONTROL_DIFFERS
+    whys = [control_differs(case.trained) for case in cases]
+    if not seeds[0].control_matches_run:
+        yield whys[0]
         yield STARTS
         if not get_method(method).retrains:
             yield _OF_STORED
-    yield from (f"seed {it.seed}: {CONTROL_DIFFERS}" for it in others if not it.control_matches_run)
+    for each, why in zip(seeds[1:], whys[1:], strict=True):
+        if not each.control_matches_run:
+            yield f"seed {each.seed}: {why}"
 
 
 def verify_impact(case: Case, impact: Impact) -> Impact:
@@ -274,7 +280,7 @@ def verify_impact(case: Case, impact: Impact) -> Impact:
         n_known=retrainer.counts["known"],
         engine=retrainer.engine.identity.split()[0],
         seconds=impact.seconds + time.perf_counter() - start,
-        notes=(*impact.notes, *(() if matches else (CONTROL_DIFFERS, _CLAIMS))),
+        notes=(*impact.notes, *(() if matches else (control_differs(case.trained), _CLAIMS))),
     )
 
 
@@ -305,10 +311,27 @@ def estimate_from_control(estimated: Standing, stored: Standing, control: Standi
 def _confirm(predicted: Standing, before: Standing, actual: Standing) -> Confirmed:
     """What retraining confirmed of an estimate; before: the control, from which both start."""
     said, done = before.value - predicted.value, before.value - actual.value
-    size = bool(sizes_agree(said, done, before.value))
+    close = bool(sizes_agree(said, done, before.value))
     same_top = predicted.top_answer == actual.top_answer if predicted.top_answer else None
-    ratio = None if abs(said) <= NOISE * abs(before.value) else done / said
-    return Confirmed(size or said * done > 0, size, same_top, ratio)
+    is_change = abs(said) > NOISE * abs(before.value)
+    ratio = done / said if is_change else None
+    odds_ratio = _log_odds_ratio(predicted, before, actual) if is_change else None
+    size = close and (odds_ratio is None or near_in_log_odds(odds_ratio))
+    return Confirmed(close or said * done > 0, size, same_top, ratio, odds_ratio)
+
+
+def _log_odds_ratio(predicted: Standing, before: Standing, actual: Standing) -> float | None:
+    """The actual change of the log-odds divided by the estimated one; None for ratings."""
+    if before.probability is None:
+        return None
+    first, *others = (float(log_odds(each.value)) for each in (before, predicted, actual))
+    said, done = (first - odds for odds in others)
+    return done / said if said else None  # both may be rounded to 0
+
+
+def near_in_log_odds(ratio: float) -> bool:
+    """Whether the log-odds change about as estimated; ratio: actual change over estimated one."""
+    return 1 / _LOG_ODDS_FACTOR <= ratio <= _LOG_ODDS_FACTOR
 
 
 def _judge(predicted: Standing, before: Standing, actual: Standing) -> str:

@@ -45,6 +45,8 @@ _LEAST_FACTS, _SIZINGS = 500, 4
 _MARGIN = 0.3
 """A clear gain is above this share of the metric, divided by the root of the validation facts."""
 _FACTS_AT_ONCE = 4096
+_MOST_HELD_OUT = 0.3
+"""No larger share of the facts is recommended for validation."""
 _MOST_SECONDS = 300.0
 """After this time the search ends with what it has found."""
 
@@ -94,8 +96,12 @@ def _reason_to_skip(config: TrainConfig, names: tuple[str, ...], part: Dataset) 
     if not config.validate_every:
         return "training is not validated"
     if Validation.count_cases(part, rated=config.rated) < FEW_CASES:
-        by_user = part.two_way and not config.rated
-        return f"fewer than {FEW_CASES} {'users with ' if by_user else ''}validation facts"
+        if part.two_way and not config.rated:
+            return f"fewer than {FEW_CASES} users with validation facts"
+        needed = math.ceil(100 * FEW_CASES / (part.n_facts + len(part.valid))) / 100
+        helps = needed <= _MOST_HELD_OUT and (not len(part.valid) or "valid_fraction" in part.read)
+        remedy = f"; try --valid-fraction {needed:g}" if helps else ""
+        return f"fewer than {FEW_CASES} validation facts{remedy}"
     return ""
 
 

@@ -151,8 +151,8 @@ class RemovalProtocol(protocol.Protocol):
                 moved.append(f"{released} instead of {tc} ({_label(row)})")
         if moved:
             yield (
-                "TC ignores answers that are known from training, also if their fact is removed. "
-                f"If answers known only from removed facts count as new, TC is {', '.join(moved)}."
+                "TC looks at new answers only, and the answer of a removed fact stays known. If it "
+                f"counted as new, TC would be {', '.join(moved)}."
             )
 
     def headline(self, found: Evaluation) -> str:

@@ -105,7 +105,8 @@ class SteadinessProtocol(Protocol):
             f"Removing one random fact changes {show(row.changed, 'percent')} of the top answers "
             f"({show(row.interval, 'percent', 'interval') or 'no interval'}; "
             f"{count(row.n_removals, 'removal')}) and the {found.quantity} by "
-            f"{show(row.mean_change, 'number')} on average. This is the floor of TC."
+            f"{show(row.mean_change, 'number')} on average. The facts that a method "
+            "chooses should change more."
         )
         yield from map(str, filter(None, (row.linearity, *row.claims)))
         high = row.interval[1] if row.interval else np.nan
@@ -114,7 +115,10 @@ class SteadinessProtocol(Protocol):
                 low = other.tc_interval[0] if other.tc_interval else np.nan
                 where = "clearly" if low > high else "not clearly"
                 tc = show(other.tc, "percent")
-                yield f"The TC of {other.method} at k = 1 is {tc}, {where} above it."
+                yield (
+                    f"Removing the first fact of {other.method} changes {tc} of the top answers: "
+                    f"{where} more than removing a random fact."
+                )
 
 
 PROTOCOL = SteadinessProtocol()

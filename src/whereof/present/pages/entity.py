@@ -70,7 +70,7 @@ def _prediction(site: Site, found: Any, words: Words, entity: str) -> dict[str, 
         query = answer_query(found.query, found.asks, each.entity)
         value = show(each.score, "rating")
         if each.probability is not None:
-            value = show(each.probability, "percent")
+            value = show(each.probability, "chance")
         label = words.label(each.entity, each.label, found.asks)
         rows.append({"label": label, "value": value, "why": address(site.run, "why", **query)})
     relation = found.labels["relation"] or found.query["relation"] or ""

@@ -10,7 +10,7 @@ from whereof.explain.explanation import ExplainedFact, Explanation, MethodCost
 from whereof.explain.method import able_method, get_method
 from whereof.predict.answers import Answer, Answers
 from whereof.present import names, sentence
-from whereof.present.explanation import groups_text
+from whereof.present.explanation import groups_text, trust_text
 from whereof.present.fact_table import ExplainedFacts, fact_table, words_of
 from whereof.present.html import Site, render
 from whereof.present.names import SPLITS, Words
@@ -243,7 +243,7 @@ def _true(site: Site, found: Reasons, words: Words) -> Iterator[dict[str, str]]:
         label = words.label(each.entity, each.label, prediction.asks)
         yield {
             "label": label,
-            "stands": f"{show(each.probability, 'percent')}, rank {each.rank:,}",
+            "stands": f"{show(each.probability, 'chance')}, rank {each.rank:,}",
             "asks": f"Why {'not ' * (is_guess and each.rank > prediction.rank)}{label}?",
             "why": _why(site, answers, each) if answers is not None else "",
         }
@@ -303,7 +303,7 @@ def _methods(site: Site, here: WhyAddress, found: Reasons) -> Iterator[dict[str,
         yield {
             "name": each.method,
             "phrase": get_method(each.method).in_words,
-            "about": f"{time}, {each.trust}",
+            "about": f"{time}, {trust_text(each)}",
             "recommended": bool(possible) and each.method == explanation.recommended,
             "current": is_current,
             "href": address(site.run, "why", **here.query(method=each.method)) if possible else "",

@@ -88,15 +88,15 @@ const box = (row) => row.querySelector("input[type=checkbox]");
 const removed = () => rows.filter((row) => !box(row).checked).map((row) => Number(row.dataset.fact));
 let latest = 0;
 
-function percent(value) {
-  if (value < 0) return `−${percent(-value)}`;
+// A probability, as units.chance writes it.
+function chance(value) {
   const share = 100 * value;
   if (value < 1 && share >= 99.95) return ">99.9%";
   if (share === 0 || share >= 1) return `${share.toFixed(1)}%`;
-  if (share < 1e-4) return `${share.toExponential(1)}%`;
-  return `${share.toFixed(1 - Math.floor(Math.log10(share)))}%`;
+  if (share < 1e-4) return `${share.toExponential(2)}%`;
+  return `${share.toFixed(2 - Math.floor(Math.log10(share)))}%`;
 }
-const amount = (value) => (view.rated ? value.toFixed(2) : percent(value));
+const amount = (value) => (view.rated ? value.toFixed(2) : chance(value));
 
 function showRemoved() {
   const facts = removed();

@@ -10,7 +10,7 @@ from whereof.explain.method import Context, Method, Ranked, Sets, quantity_of, r
 from whereof.predict.predictions import Predictions, stand_alike
 from whereof.predict.scored import STANDING, ScoredPrediction
 from whereof.retrain.engine import Job
-from whereof.retrain.retrainer import CONTROL_DIFFERS, Case, Outcomes
+from whereof.retrain.retrainer import Case, Outcomes, control_differs
 from whereof.types import FactIds
 
 _COMPARES = "influences are measured from the control"
@@ -81,5 +81,5 @@ class SingleRemovals:
             ranked,
             standings=without[ranked.chosen, 0],
             top_before=int(found.control["top"][0]),
-            notes=() if same else (CONTROL_DIFFERS, _COMPARES),
+            notes=() if same else (control_differs(self.case.trained), _COMPARES),
         )

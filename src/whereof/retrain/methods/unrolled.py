@@ -10,7 +10,7 @@ from whereof.events import Events
 from whereof.explain.method import Aim, Context, Goal, Method, Ranked, Removed, Sets, Totals
 from whereof.predict.prediction import Prediction
 from whereof.predict.scored import STANDING, ScoredPrediction, Trained
-from whereof.retrain.retrainer import CONTROL_DIFFERS
+from whereof.retrain.retrainer import control_differs
 from whereof.retrain.size import (
     CHECKS_EACH,
     N_PREDICTIONS,
@@ -142,7 +142,7 @@ class Unrolled(Method):
             what = f"method unrolled requires all {scored.prediction.asks}s as candidates"
             raise WhereofError(f"{what}; leave out candidates")
         ranked = super().rank(scored, sets, context)
-        notes = (CONTROL_DIFFERS,) if context.prepared["differs"] else ()
+        notes = (control_differs(scored.trained),) if context.prepared["differs"] else ()
         if not corrects_sizes(scored.trained, context):
             notes = (*notes, _SMALL)
         if context.sweep_epochs is not None:
