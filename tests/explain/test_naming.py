@@ -178,6 +178,16 @@ def test_ids_can_be_given_where_names_are_numbers(numbers: whereof.Run, given: A
     assert not any("read as names" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("form", ["TEXT", "TEXTS", "WORDS"])
+def test_options_for_facts_take_numbers_as_ids(numbers: whereof.Run, form: str) -> None:
+    """Also if they are the names of a fact: `--without 12,608` removes two facts."""
+    names = numbers.dataset.fact_names(numbers.dataset.train[20])
+    text = ",".join(names)
+    given = {"TEXT": text, "TEXTS": [text], "WORDS": [*names]}[form]
+    assert [*find_facts(numbers._trained, given)] == [int(name) for name in names]
+    assert [*find_facts(numbers._trained, [given], names_win=True)] == [20]
+
+
 @pytest.mark.parametrize("place", ["subject", "object"])
 def test_a_place_tells_entities_of_one_name_apart(
     numbers: whereof.Run, place: str, tmp_path: Path

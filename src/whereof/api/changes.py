@@ -170,7 +170,7 @@ def _read_facts(trained: "Trained", given: Sequence[Any]) -> tuple[FactIds, list
             said = "is not a training fact; it was skipped" if n_skipped == 1 else said
             notes.append(f"{n_skipped:,} of {count(n_rows, 'fact')} of {each} {said}")
     try:
-        found = find_facts(trained, [named])
+        found = find_facts(trained, [named], names_win=True)
     except WhereofError:
         paths = (str(each) for each in named if isinstance(each, str | Path))
         if missing := next(filter(is_file_name, paths), None):

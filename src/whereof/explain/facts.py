@@ -29,13 +29,18 @@ def find_relations(dataset: Dataset, wanted: Any) -> list[int]:
     return [dataset.relations.find(str(name)) for name in _as_list(wanted)]
 
 
-def find_facts(trained: Trained, wanted: Any) -> FactIds:
+def find_facts(trained: Trained, wanted: Any, *, names_win: bool = False) -> FactIds:
     """Training facts given by id or names, each once, in the given order.
 
     wanted: an id, a text of ids or of the names of a fact, a record with a `fact_id`, a table with
     a column `fact_id`, or a list of these. A list in a list may also be the names of one fact.
+    names_win: whether a text such as 3,8 is a fact if there is one with these names; otherwise it
+    has ids.
     """
-    found = [fact for item in _as_list(wanted) for fact in _find_item(trained, item)]
+    items = _as_list(wanted)
+    if not names_win:
+        items = [_ids_of(item) or item if isinstance(item, str) else item for item in items]
+    found = [fact for item in items for fact in _find_item(trained, item)]
     return np.array(list(dict.fromkeys(found)), np.int64)
 
 

@@ -97,7 +97,7 @@ def find_impact(
     """
     start, method = time.perf_counter(), get_method(options.method)
     method.check_groups(trained)
-    fact_ids = find_facts(trained, [wanted])
+    fact_ids = find_facts(trained, [wanted], names_win=True)
     if not len(fact_ids):
         raise WhereofError("no fact is named; give its id, or its names")
     every = [*_find_predictions(trained, fact_ids, options, events)]
