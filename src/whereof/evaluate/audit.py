@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whereof.data.consistency import Consistency, check_consistency
-from whereof.evaluate.groupings import Grouping, find_groupings, known_groups
+from whereof.evaluate.dropped import AuditedGroup, DroppedFacts, is_joint
+from whereof.evaluate.groupings import find_groupings, known_groups
 from whereof.evaluate.held_out import HeldOutFacts, HeldOutQuality
 from whereof.evaluate.options import AuditOptions
 from whereof.events import Events
@@ -34,19 +35,15 @@ from whereof.explain.method import (
     group_methods,
     joint_method,
 )
-from whereof.explain.methods.rollback import roll_back_rows
-from whereof.explain.suspicion import NEED_ESTIMATES, OwnLosses, find_own_losses, losses_under
+from whereof.explain.suspicion import NEED_ESTIMATES, OwnLosses, find_own_losses
 from whereof.predict.prediction import Prediction
 from whereof.predict.predictions import Predictions
 from whereof.predict.scored import ScoredPrediction, Trained
 from whereof.records import RecordTables, as_plain
 from whereof.registry import render
-from whereof.retrain.engine import removed_key
-from whereof.retrain.journal import recipe_key
 from whereof.retrain.methods.unrolled import log_odds
 from whereof.retrain.retrainer import Case
 from whereof.run.files import Arrays, like
-from whereof.training.results import Parameters
 from whereof.types import FactIds, Numbers
 from whereof.units import count
 
@@ -59,8 +56,6 @@ _LIMIT, _FEW_PAIRS = 500, 1 << 24
 fact. Then it takes seconds to look at all of them."""
 _SHOWN = 3
 """Number of unknown names to show."""
-_SCORES = 1 << 28
-"""Number of scores to compute for the influence of all groups of one kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,31 +85,6 @@ class BlamedFact(NamedFact):
     """How far it lowers these margins, added up, as estimated."""
     influence: float
     """Its influence on the margins of all held-out facts, added up, as estimated."""
-
-
-@dataclass(frozen=True)
-class AuditedGroup:
-    """Facts that belong together, and their influence on held-out facts."""
-
-    kind: str
-    """relation, entity, source or group; suspicious or blamed facts, if they were retrained."""
-    name: str
-    label: str
-    n_facts: int
-    influence: float | None
-    """The quality of the held-out facts with all facts minus that without the group, as estimated;
-    positive helps. Quality is the mean probability of the true answers among new answers; for
-    ratings, minus the mean absolute error."""
-    actual: float | None = None
-    """The same by retraining."""
-    mrr: float | None = None
-    """Mean reciprocal rank of the held-out facts without the group, by retraining."""
-    place: str | None = None
-    """subject or object, for an entity of two-way data: a user or an item. Else None."""
-
-
-_Retrainable = tuple[AuditedGroup, FactIds]
-"""A group, and the facts to retrain without."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +196,6 @@ class _Audit:
         self.case, self.trained, self.data = case, trained, trained.dataset
         self.method, self.options, self.entity_groups = method, options, groups
         self.events, self.notes = events, list[str]()
-        self.n_retrainings, self.retrained = 0, dict[int, float]()
         with_facts = (split for split in SPLITS if len(getattr(self.data, split)))
         self.split = options.split or next(with_facts, SPLITS[0])
         self.most = None if options.top == "all" else int(options.top)
@@ -243,7 +212,7 @@ class _Audit:
             self.notes.append(
                 f"{len(unknown):,} of {what} with a group are not in the run, and left out: {names}"
             )
-        self.groupings = [*find_groupings(self.data, self.options.kinds, by_id)]
+        groupings = [*find_groupings(self.data, self.options.kinds, by_id)]
         ranking, own_method = self._choose_ranking()
         own = find_own_losses(self.trained, _name(own_method), self.events)
         values = own.rank(ranking)
@@ -256,14 +225,17 @@ class _Audit:
         totals = self._totals(self.method) if self.goals and self.method else None
         if totals is not None:
             blamed, idle = [*self._blamed(totals)], self._find_idle(totals)
-        groups, verified = self._audit_groups(totals, order, blamed)
+        dropped = self._dropped(totals)
+        listed = {"suspicious": order, "blamed": [fact.fact_id for fact in blamed]}
+        by_kind = {kind: np.sort(np.array(ids, np.int64)) for kind, ids in listed.items()}
+        groups, verified = dropped.audit(groupings, by_kind)
         return Audit(
             ranking=ranking,
             method=None if totals is None else _name(self.method),
             ranking_method=_name(own_method),
-            group_method=None if totals is None else _name(self.group_method),
-            suspicious=tuple(map(self._as_retrained, suspicious)),
-            held_out=self._held_out() if self.goals else None,
+            group_method=None if totals is None else _name(self._group_method()),
+            suspicious=tuple(self._as_retrained(it, dropped) for it in suspicious),
+            held_out=self._held_out(dropped.quality) if self.goals else None,
             blamed=tuple(blamed),
             groups=tuple(groups),
             n_idle=None if idle is None else len(idle),
@@ -271,13 +243,14 @@ class _Audit:
             verified=tuple(verified),
             consistency=consistency,
             conflicting=tuple(self._named(conflicting)),
-            n_retrainings=self.n_retrainings,
+            n_retrainings=dropped.n_retrainings,
             seconds=time.perf_counter() - start,
             notes=(
                 *self.notes,
+                *dropped.notes,
                 *(self.method.notes(self.trained) if totals and self.method else ()),
             ),
-            n_groups={it.kind: len(it.filled) for it in self.groupings} if groups else {},
+            n_groups={it.kind: len(it.filled) for it in groupings} if groups else {},
         )
 
     def _choose_ranking(self) -> tuple[str, Method | None]:
@@ -376,7 +349,7 @@ class _Audit:
         With a linear method, also influences on the probabilities, for groups of facts.
         """
         groups = [[goal for goal, wrong in self.goals if wrong is side] for side in (True, False)]
-        if not self.is_joint and not self.trained.config.rated:
+        if not is_joint(self.trained) and not self.trained.config.rated:
             groups.append([_probability_goal(goal.scored) for goal, _ in self.goals])
         filled = [group for group in groups if group]
         found = self._stored_total(method, filled)
@@ -417,8 +390,8 @@ class _Audit:
             largest = other.total(self.trained, goals, self.events).largest
         return None if largest is None else np.flatnonzero(largest < _IDLE)
 
-    def _held_out(self) -> HeldOut:
-        quality, rated = self.quality, self.trained.config.rated
+    def _held_out(self, quality: HeldOutQuality) -> HeldOut:
+        rated = self.trained.config.rated
         return HeldOut(
             split=self.split,
             n_facts=len(self.chosen),
@@ -429,170 +402,23 @@ class _Audit:
             mrr=quality.mrr,
         )
 
-    @property
-    def is_joint(self) -> bool:
-        """Whether groups are estimated as a whole, by rollback; otherwise as sums over facts."""
-        return joint_method().fits(self.trained)
+    def _group_method(self) -> Method | None:
+        return joint_method() if is_joint(self.trained) else self.method
 
-    @property
-    def group_method(self) -> Method | None:
-        return joint_method() if self.is_joint else self.method
-
-    @cached_property
-    def facts(self) -> HeldOutFacts:
-        asked, ratings = [goal.scored.prediction for goal, _ in self.goals], None
-        if self.trained.config.rated:
-            ratings = getattr(self.data.ratings, self.split)[self.chosen]
-        return HeldOutFacts(self.trained, Predictions.of(self.trained, asked), ratings)
-
-    @cached_property
-    def quality(self) -> HeldOutQuality:
-        return self.facts.measure()
-
-    def _audit_groups(
-        self, totals: Totals | None, suspicious: FactIds, blamed: Sequence[BlamedFact]
-    ) -> tuple[list[AuditedGroup], list[AuditedGroup]]:
-        """The strongest groups of every kind; and the listed facts, if they are retrained."""
-        sums = None
+    def _dropped(self, totals: Totals | None) -> DroppedFacts:
+        facts, sums = None, None
+        if self.goals:
+            asked, ratings = [goal.scored.prediction for goal, _ in self.goals], None
+            if self.trained.config.rated:
+                ratings = getattr(self.data.ratings, self.split)[self.chosen]
+            facts = HeldOutFacts(self.trained, Predictions.of(self.trained, asked), ratings)
         if totals is not None:
             sums = totals.sums[-1] if len(totals.sums) > 2 else totals.sums.sum(axis=0)
-        found, verified = list[_Retrainable](), list[_Retrainable]()
-        for grouping in self.groupings if self.goals else ():
-            if sums is not None:
-                found += self._strongest(grouping, sums)
-            elif self.case is not None:
-                found += self._largest(grouping)
-        if self.case is not None:
-            blamed_ids = np.array([fact.fact_id for fact in blamed], np.int64)
-            for kind, ids in (("suspicious", np.sort(suspicious)), ("blamed", np.sort(blamed_ids))):
-                influence = None if sums is None else self._estimate(ids, sums)
-                group = AuditedGroup(kind, kind, f"{kind} facts", len(ids), influence)
-                verified += [(group, ids)] * bool(len(ids))
-            found, verified = self._retrain(self.case, found, verified)
-        groups = [group for group, _ in found]
-        if sums is None:  # they are sorted by what was measured
-            kinds = [it.kind for it in self.groupings]
-            groups.sort(key=lambda it: (kinds.index(it.kind), -(it.actual or 0.0)))
-        return groups, [group for group, _ in verified if self.goals]
+        return DroppedFacts(self.trained, facts, sums, self.most, self.case, self.events)
 
-    def _largest(self, grouping: Grouping) -> Iterator[_Retrainable]:
-        """The groups with the most facts, without estimates."""
-        sizes = grouping.sums(np.ones(self.data.n_facts))
-        for group in np.argsort(-sizes, kind="stable")[: self.most].tolist():
-            if len(fact_ids := grouping.facts_of(group)):
-                yield self._group(grouping, group, len(fact_ids), None), fact_ids
-
-    def _strongest(self, grouping: Grouping, sums: Numbers) -> list[_Retrainable]:
-        """The groups that help most and those that harm most, the most helpful first.
-
-        Of many groups, only those with the highest and the lowest sums are estimated as a whole.
-        """
-        order, n_scores = grouping.filled, len(self.goals) * self.data.n_entities
-        order = order[np.argsort(-grouping.sums(sums)[order], kind="stable")]
-        if self.most is not None:
-            each_way = max(self.most, _SCORES // n_scores // 2)
-            order = np.concatenate([order[:each_way], order[each_way:][-each_way:]])
-        found = []
-        for group in order.tolist():
-            fact_ids = grouping.facts_of(group)
-            influence = self._estimate(fact_ids, sums)
-            found.append((self._group(grouping, group, len(fact_ids), influence), fact_ids))
-        found.sort(key=lambda each: -(each[0].influence or 0.0))
-        if self.most is None:
-            return found
-        helping = [each for each in found if (each[0].influence or 0.0) > 0]
-        harming = [each for each in found if (each[0].influence or 0.0) < 0]
-        return helping[: self.most] + harming[-self.most :]
-
-    def _group(
-        self, grouping: Grouping, group: int, n_facts: int, influence: float | None
-    ) -> AuditedGroup:
-        place = None
-        if grouping.kind == "entity" and self.data.has_users:
-            place = "subject" if group in self.data.subjects else "object"
-        names = grouping.names[group], grouping.labels[group]
-        return AuditedGroup(grouping.kind, *names, n_facts, influence, place=place)
-
-    def _estimate(self, fact_ids: FactIds, sums: Numbers) -> float:
-        """The quality minus that without some facts: by joint rollback, or as a sum."""
-        if not self.is_joint:
-            return float(sums[fact_ids].sum()) / len(self.goals)
-        return self.quality.value - self.facts.measure(roll_back_rows(self.trained, fact_ids)).value
-
-    def _retrain(
-        self, case: Case, groups: list[_Retrainable], listed: list[_Retrainable]
-    ) -> tuple[list[_Retrainable], list[_Retrainable]]:
-        """Retrain without each group, and without listed facts, and add the actual influence.
-
-        The run stores the results.
-        """
-        n_facts = self.data.n_facts
-        sets = [ids if len(ids) < n_facts else None for _, ids in (*listed, *groups)]
-        if not any(ids is not None for ids in sets):
-            self.notes.append(
-                f"nothing was retrained: without all {count(n_facts, 'fact')}, nothing is left to "
-                "train on; list fewer with --top"
-            )
-            return groups, listed
-        removed = [np.zeros(0, np.int64), *(ids for ids in sets if ids is not None)]
-        n_listed = sum(ids is not None for ids in sets[: len(listed)])
-        control, *without = self._measure_all(case, removed, n_listed)
-        after = iter(without)
-        done = list[_Retrainable]()
-        for (group, ids), possible in zip((*listed, *groups), sets, strict=True):
-            if possible is not None:
-                found = next(after)
-                if "own" in found and group.kind == "suspicious":
-                    self.retrained = dict(zip(ids.tolist(), found["own"].tolist(), strict=True))
-                if "value" in found:
-                    influence = float(control["value"]) - float(found["value"])
-                    mrr = float(found["mrr"]) if "mrr" in found else None
-                    group = replace(group, actual=influence, mrr=mrr)
-            done.append((group, ids))
-        return done[len(listed) :], done[: len(listed)]
-
-    def _measure_all(
-        self, case: Case, removed: Sequence[FactIds], n_listed: int
-    ) -> Sequence[Arrays]:
-        """The quality of the held-out facts without each set of facts; the control comes first.
-
-        n_listed: of so many sets after the control, also what the model says of their own facts.
-        """
-        asked = recipe_key(case.retrainer.recipe, case.retrainer.engine).encode()
-        asked += self.facts.asked.places.tobytes() if self.goals else b""
-        digests = [blake2b(asked + removed_key(ids).encode(), digest_size=8) for ids in removed]
-        own = [ids if 0 < at <= n_listed else ids[:0] for at, ids in enumerate(removed)]
-        keys = [
-            f"audit-{'listed-' * bool(len(its))}{digest.hexdigest()}"
-            for its, digest in zip(own, digests, strict=True)
-        ]
-        names = []
-        if self.goals:
-            names = [name for name, it in self.quality._asdict().items() if it is not None]
-        shared: dict[str, tuple[tuple[int, ...], str]] = dict.fromkeys(names, ((), "float64"))
-        sizes = [{"own": ((len(its),), "float64")} if len(its) else {} for its in own]
-
-        def measure(missing: list[int]) -> Iterator[Arrays]:
-            found = case.retrainer.rows([removed[at] for at in missing if at])
-            control = next(found)
-            for at in missing:
-                yield self._measure(next(found) if at else control, own[at])
-
-        fits = [like(**shared, **size) for size in sizes]
-        self.n_retrainings = len({*keys})
-        return self.trained.store.get_many(keys, measure, fits, self.events)
-
-    def _measure(self, rows: Parameters, fact_ids: FactIds) -> Arrays:
-        """The quality of the held-out facts, and the probabilities or ratings of some facts."""
-        found = self.facts.measure(rows)._asdict() if self.goals else {}
-        if len(fact_ids):
-            loss, score = losses_under(self.trained, rows, fact_ids, self.events)
-            found["own"] = score if self.trained.config.rated else np.exp(-loss)
-        return {name: np.array(it) for name, it in found.items() if it is not None}
-
-    def _as_retrained(self, fact: SuspiciousFact) -> SuspiciousFact:
+    def _as_retrained(self, fact: SuspiciousFact, dropped: DroppedFacts) -> SuspiciousFact:
         """The fact with what the model says of it after retraining, if it was retrained."""
-        value = self.retrained.get(fact.fact_id)
+        value = dropped.retrained.get(fact.fact_id)
         if self.trained.config.rated:
             return replace(fact, actual_rating=value)
         return replace(fact, actual_probability=value)

@@ -6,7 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from whereof.evaluate.audit import Audit, AuditedGroup
+from whereof.evaluate.audit import Audit
+from whereof.evaluate.dropped import AuditedGroup
 from whereof.explain.explanation import NamedFact
 from whereof.present import html, names
 from whereof.present.names import SPLITS

@@ -1,6 +1,7 @@
 """The page Audit: what an audit found, and how to start one."""
 
-from whereof.evaluate.audit import Audit, AuditedGroup
+from whereof.evaluate.audit import Audit
+from whereof.evaluate.dropped import AuditedGroup
 from whereof.explain.explanation import NamedFact
 from whereof.explain.method import get_method
 from whereof.present.audit import audit_parts
