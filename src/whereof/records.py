@@ -1,4 +1,4 @@
-"""Results that consist of records: as JSON values, and as a table for each list of records."""
+"""Convert results that consist of records to JSON values and to tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass

@@ -9,7 +9,7 @@ SUBJECT: Final = 0
 RELATION: Final = 1
 OBJECT: Final = 2
 PLACES: Final = {2: ("subject", "object"), 3: ("subject", "relation", "object")}
-"""Their names, by their number: two-way data has two."""
+"""The names of the places: two-way data has two, other data three."""
 
 Facts: TypeAlias = NDArray[np.int32]
 """(n, 3) entity, relation and entity ids."""

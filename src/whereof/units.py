@@ -140,13 +140,9 @@ def _mean(value: float) -> str:
 
 
 def _probability(value: float) -> str:
-    return (
-        f"{value:.2e}"
-        if 0 < value < 0.001
-        else f"{value:.5f}"
-        if 0 < value < 0.00995
-        else f"{value:.4f}"
-    )
+    if not 0 < value < 0.00995:  # it has at least three digits
+        return f"{value:.4f}"
+    return f"{value:.2e}" if value < 0.001 else f"{value:.5f}"
 
 
 def _influence(value: float) -> str:

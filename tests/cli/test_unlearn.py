@@ -39,7 +39,7 @@ def test_the_command_makes_a_run_without_the_facts(folder: Path) -> None:
     text = whereof("unlearn", "run", "5,7", "-o", "both", cwd=folder).stdout
     models = (found["distance"][name]["removed_probability"] for name in ("unlearned", "retrained"))
     left, wanted = (f"{100 * each:.1f}%" for each in models)
-    assert f"a mean probability of {left}; the retrained model gives {wanted}." in " ".join(
+    assert f"is {left} in the new run, and {wanted} in the retrained model." in " ".join(
         text.split()
     )
     text = whereof("unlearn", "run", "5", "-o", "third", "--no-measure", cwd=folder).stdout

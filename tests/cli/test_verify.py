@@ -91,7 +91,7 @@ def test_each_fact_has_a_row(run: str) -> None:
     at = lines.index("Influence of each of them alone")
     head = lines[at + 1].split()
     assert head[:4] == ["fact", "subject", "relation", "object"]
-    assert head[4:8] == ["estimate", "actual", "without", "rank"]
+    assert head[4:8] == ["estimated", "actual", "without", "rank"]
     before, top = found["before"]["probability"], found["before"]["top_answer"]
     for line, each in zip(lines[at + 2 :], found["each"], strict=False):
         assert int(line.split()[0]) == each["fact_id"]

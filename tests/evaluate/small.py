@@ -50,7 +50,7 @@ def train(folder: Path, **settings: Any) -> whereof.Run:
         (data / "test.txt").write_text("".join(lines[N_FACTS:]))
     name = "-".join(f"{key}-{value}" for key, value in settings.items()).replace(":", "")
     run = whereof.train(data, out=folder / f"run-{name}", **(SETTINGS | settings))
-    # A slow machine has time to measure it.
+    # On a slow machine, training takes so long that it also measures reliability.
     run.file("reliability.json").unlink(missing_ok=True)
     return run
 

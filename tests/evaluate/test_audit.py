@@ -228,7 +228,7 @@ def test_names_of_groups_that_are_not_in_the_run(run: whereof.Run, tmp_path: Pat
     (file := tmp_path / "blocs.csv").write_text("country,bloc\negypt,a\nusa,b\nuk,b\n")
     found = run.audit(method="rollback", limit=2, top=2, by="relation", groups=file)
     assert {it.name for it in found.groups if it.kind == "group"} == {"a", "b"}
-    said = "1 of 4 names with a group are not in the run, and left out: 'country'"
+    said = "left out 1 of 4 names in the groups, because the run does not have them: 'country'"
     assert said in found.notes
     file.write_text("country,bloc\negypt,a\nnowhere,b\nelsewhere,b\n")
     message = r"blocs.csv:1: 'country' is not an entity of this run \(3 of 4 names are not\)"
@@ -254,7 +254,7 @@ def test_without_test_facts_validation_facts_are_held_out(chosen: whereof.Run) -
     found = chosen.audit(method="rollback", top=2)
     assert found.held_out is not None
     assert found.held_out.split == "valid"
-    assert "split test has no facts, so held-out facts are those of split valid" in found.notes
+    assert "split test has no facts, so the audit uses the facts of split valid" in found.notes
     usual = chosen.audit(method="rollback", top=2, split="valid")
     assert (found.blamed, found.groups) == (usual.blamed, usual.groups)
     assert not any("split" in note for note in usual.notes)

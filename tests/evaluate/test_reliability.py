@@ -204,9 +204,9 @@ def test_a_right_size_is_one_within_a_factor() -> None:
 def test_words() -> None:
     close = Linearity(100, 0.98, 0.97, 1.02, 1e-6)
     assert str(close) == (
-        "Training responds almost linearly to a fact: from a small change of its weight, the "
-        "effect of its removal is predicted with a rank correlation of 0.98, and with 1.02 times "
-        "its size (100 effects)."
+        "Training responds almost linearly to a fact. A small change of its weight predicts the "
+        "effect of its removal: the rank correlation is 0.98, and the predicted size is 1.02 times "
+        "the actual one (100 effects)."
     )
     far = Linearity(100, 0.5, 0.4, 0.3, 1e-6)
     assert str(far).startswith("Training does not respond linearly")
@@ -215,7 +215,7 @@ def test_words() -> None:
     assert "3.50 times the actual change. After 18 of 40 announced changes, the named" in said
     said = str(Claims("rollback", 50, 1.01, 41))
     assert said == (
-        "Checked by retraining without 50 of the facts that rollback lists, each alone: 41 "
+        "Whereof retrained without 50 of the facts that rollback lists, one at a time: 41 of 50 "
         "estimates have the right size (within a factor of 1.5); the median estimate is 1.01 times "
         "the actual change."
     )
@@ -239,3 +239,9 @@ def test_the_ratio_is_the_median_of_all_checks() -> None:
     ):
         found = Claims.compare("rollback", before, said, before - reals)
         assert found.size_ratio == (ratio if ratio is None else pytest.approx(ratio))
+
+
+def test_checks_of_top_answers_replace_those_without() -> None:
+    sizes, few = Claims("unrolled", 16, 1.0, 16), Claims("unrolled", 6, 1.0, 6, 5, 5)
+    assert Reliability(claims=(sizes,)).updated(None, [few]).claims == (few,)
+    assert Reliability(claims=(few,)).updated(None, [sizes]).claims == (few,)

@@ -34,7 +34,7 @@ def test_influences_are_those_of_explanations(
     assert values == sorted(values, reverse=True)
     assert len(values) == found.n_supported
     assert (found.n_top_changes is None) is (method == "unrolled")  # 3 of 5 claims came true
-    said = "new top answers are not shown: in this run, 3 of 5 estimated ones came true, too few"
+    said = "new top answers are not shown: in this run, 3 of 5 announced ones came true, too few"
     assert (said in str(found.notes)) is (method == "unrolled")
     for each in found.predictions[::9]:
         names = (each.subject, each.relation, each.object)
@@ -88,8 +88,8 @@ def test_without_held_out_facts_only_these_queries_are_asked(
     found = plain.impact(*fact, top="all")
     assert found.n_predictions == found.n_adjacent == 2
     (note,) = (it for it in found.notes if "no facts" in it)
-    assert note.endswith("--split train also asks those of split train")
-    said = f"check first how reliable they are: `whereof evaluate {plain.path} --protocols"
+    assert note.endswith("--split train adds the queries of that split")
+    said = f"is not measured; to measure it, run `whereof evaluate {plain.path} --protocols"
     assert any(said in it for it in found.notes)
     more = plain.impact(*fact, split="train", top="all")
     assert more.n_predictions > 2

@@ -236,7 +236,7 @@ def test_facts_that_say_nearly_the_same_are_noted(
     assert same == group
     page = found._repr_html_()
     assert "3 facts between e0 and e5 say nearly the same" in page
-    assert "each alone may matter less than estimated, and all together more" in page
+    assert "one alone may matter less than estimated, and all together may matter more" in page
     # Copies need not be listed themselves, and numbers of a partial sweep do not matter.
     one = run.explain("e0", "r0", "e5", **options, top=1)
     assert one.groups == ((group,) if options["method"] == "rollback" else ())

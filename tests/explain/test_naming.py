@@ -160,7 +160,7 @@ def test_names_win_over_ids_and_a_note_says_so(
     user, item = numbers.dataset.fact_names(numbers.dataset.train[20])
     text = form.format(user, item) if "{" in form else f"{user} {item}"
     given: Any = {"WORDS": (user, item), "LIST": ([user, item],)}.get(form, (text,))
-    note = f"{text!r} was read as names; to give ids, write 'id:{user} id:{item}'"
+    note = f"{text!r} was read as the names of a fact; to give ids, write 'id:{user} id:{item}'"
     removed = numbers.unlearn(*given, out=tmp_path / "new", measure=False)
     assert (removed.removed, removed.notes) == ((20,), (note,))
     impact = numbers.impact(*given)
@@ -175,7 +175,7 @@ def test_ids_can_be_given_where_names_are_numbers(numbers: whereof.Run, given: A
     """No user 1 clicked item 2."""
     found = numbers.impact(*given)
     assert [it.fact_id for it in found.facts] == [1, 2]
-    assert not any("read as names" in note for note in found.notes)
+    assert not any("read as the names" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("form", ["TEXT", "TEXTS", "WORDS"])
@@ -242,7 +242,10 @@ def test_the_records_of_an_audit_name_facts(nations: whereof.Run, tmp_path: Path
         (("egypt", "usa"), "'egypt usa' is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
         ((7.5,), "7.5 is not a fact; give its id, or SUBJECT,RELATION,OBJECT"),
         ((-1,), "no fact has id -1; ids go from 0 to"),
-        ((pd.DataFrame({"id": range(99)}),), "has the columns .'id'.; name the column with ids"),
+        (
+            (pd.DataFrame({"id": range(99)}),),
+            "has no column fact_id, only .'id'.; rename the column",
+        ),
     ],
 )
 def test_what_names_no_fact_is_said(nations: whereof.Run, given: Any, message: str) -> None:

@@ -135,10 +135,10 @@ def test_models_are_compared_on_what_the_new_run_has(run: whereof.Run, tmp_path:
     assert distance.n_held_out == len(new.dataset.test) < len(run.dataset.test)
     assert (distance.n_removed, found.n_removed) == (1, len(found.removed))
     text = " ".join(str(found).split())
-    assert "The new run gives the 1 removed fact that it can score a mean probability of" in text
+    assert "The mean probability of the 1 removed fact that it can score is" in text
     assert "On the held-out facts that are left, the probabilities of the new run" in text
     point = replace(found, distance=replace(distance, probability=0.01, probability_before=0.02))
-    assert "differ from the retrained ones by 1.0 points on average" in str(point)
+    assert "differ from those of the retrained model by 1.0 points on average" in str(point)
     names = run.dataset.fact_names(run.dataset.train[7])
     (answer,) = new.predict(*names).answers
     assert distance.unlearned.removed_probability == pytest.approx(answer.probability, rel=0.05)
@@ -180,11 +180,26 @@ def test_ratings(tmp_path: Path) -> None:
         assert 0 < (quality.removed_rating or 0) < 6
         assert (quality.rmse is None) == (not len(held_out))
     assert found.distance.probability is None
-    assert "For the removed ratings, the new run predicts" in str(found)
+    assert "The mean rating of the removed ratings is" in str(found)
     assert "%" not in str(found)
     assert whereof.Run.open(tmp_path / "new").dataset.ratings is not None
     run.explain("u0", "m1", method="rollback", top=1).to_file(tmp_path / "why.tsv")
     assert run.unlearn(tmp_path / "why.tsv", out=tmp_path / "other", measure=False).n_removed == 1
+
+
+def test_ratings_are_compared_by_their_error(tmp_path: Path) -> None:
+    rows = [(f"u{u}", f"i{i}", 1 + (u + i) % 5) for u in range(12) for i in range(10)]
+    table = pd.DataFrame(rows, columns=["user", "item", "stars"])
+    run = whereof.train(
+        table, rating="stars", test_fraction=0.1, out=tmp_path / "run", dim=4, epochs=5
+    )
+    distance = run.unlearn(0, 1, out=tmp_path / "new").distance
+    assert distance is not None
+    assert distance.before.rmse == pytest.approx(run.metrics["test"]["rmse"], rel=1e-5)
+    assert distance.unlearned.rmse not in (None, distance.before.rmse)
+    assert distance.rating is not None
+    assert distance.rating_before is not None
+    assert 0 < distance.rating < 4
 
 
 def test_relation_rows_are_those_that_are_left(run: whereof.Run) -> None:

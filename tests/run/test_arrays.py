@@ -335,8 +335,8 @@ def test_facts_that_occur_twice_are_noted(tmp_path: Path) -> None:
     )
     assert run.dataset.n_facts == len(facts)
     notes = [
-        "facts: 1 duplicate fact kept, each with its own id",
-        "test: 1 of 2 facts also in training, so the metrics are too good",
+        "facts: 1 duplicate; every fact keeps its own id",
+        "test: 1 of 2 facts can also be found in training, so the metrics look too good",
     ]
     assert run.info()["notes"] == notes
     assert run.save(tmp_path / "run").info()["notes"] == notes

@@ -199,7 +199,7 @@ def test_reliability_that_was_measured_later_is_on_the_page_of_every_method(
         for method, more in (("verified", {"budget": 3, "top": 3}), ("unrolled", {})):
             asked = {"kind": "explain", **ASKED, "method": method, **more}
             ended(client, start(client, **asked)["id"])
-        measured = "Checked by retraining without"
+        measured = "Whereof retrained without"
         page = open_why(client, **ASKED, method="rollback")
         assert "The reliability of rollback in this run has not been measured." in page
         assert "data-measure" in page

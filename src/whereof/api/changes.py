@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,8 @@ def unlearn(
         events.emit(Note("retraining from scratch without the facts, to compare"))
         given = trained, removed, reduced, found.rows, run._recipe, events
         distance, retraining = unlearning.measure_distance(*given)
-    note = f"{len(removed)} facts were removed {BY_UNLEARN}, method {options.method}"
+    said = "was" if len(removed) == 1 else "were"
+    note = f"{count(len(removed), 'fact')} {said} removed {BY_UNLEARN}, method {options.method}"
     data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
     related = unlearning.relation_rows(run.dataset, reduced, 1 + run.config.inverse)
     rows = Parameters(found.rows.entity_rows[reduced.entities], found.rows.relation_rows[related])
@@ -172,9 +174,11 @@ def _read_facts(trained: "Trained", given: Sequence[Any]) -> tuple[FactIds, list
     try:
         found = find_facts(trained, [named], names_win=True)
     except WhereofError:
-        paths = (str(each) for each in named if isinstance(each, str | Path))
-        if missing := next(filter(is_file_name, paths), None):
-            raise WhereofError(f"no such file: {missing}; check the path") from None
+        for each in filter(is_file_name, map(str, named)):
+            with suppress(WhereofError):
+                find_facts(trained, [each], names_win=True)
+                continue
+            raise WhereofError(f"no such file: {each}; check the path") from None
         raise
     notes += name_notes(trained, named, found)
     return np.union1d(listed, found).astype(np.int64), notes

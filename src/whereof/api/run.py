@@ -451,7 +451,7 @@ class Run(ArrayRun):
         self, names: tuple[str | None, ...], given: dict[str, Any], events: Events | None
     ) -> "Explanation":
         """The explanation by the method that `given` names, with advice."""
-        from whereof.explain.explain import check_question, explain
+        from whereof.explain.explain import check_prediction, explain
         from whereof.explain.method import get_method
 
         method = str(given["method"])
@@ -462,7 +462,7 @@ class Run(ArrayRun):
             from whereof.api.runs import open_cases
 
             engine, chosen = EngineOptions.take(given), ExplainOptions.from_dict(given)
-            check_question(self._trained, names, chosen)
+            check_prediction(self._trained, names, chosen)
             with open_cases(self, engine, events) as open_seeds:
                 first, *others = open_seeds(chosen.seeds)
                 if others:
@@ -471,7 +471,7 @@ class Run(ArrayRun):
                     return self.advise(explain_over_seeds([first, *others], names, chosen, events))
                 return self.advise(explain(first.trained, names, chosen, first, events))
         chosen = ExplainOptions.from_dict(given)
-        check_question(self._trained, names, chosen)
+        check_prediction(self._trained, names, chosen)
         return self.advise(explain(self._trained, names, chosen, events=events))
 
     @checked
@@ -487,7 +487,7 @@ class Run(ArrayRun):
         return advise(explanation, self._trained, known, self.retraining_seconds)
 
     def _reliability_with(self, method: str) -> "Reliability":
-        """How reliable estimates are, with what a method measured when it prepared; stored."""
+        """How reliable estimates are, with what the method itself measured; stored in the run."""
         from whereof.explain.method import get_method
 
         known = self.reliability

@@ -146,7 +146,7 @@ def resume(
     if run.manifest.finished and run._n_trained is None:
         raise WhereofError(
             f"{path} was trained by other software, so whereof cannot continue its training; "
-            f"see what it holds with whereof info {path}"
+            f"`whereof info {path}` shows what it has"
         )
     if run.manifest.finished:
         RunWriter(Path(path), run.manifest, machine.memory_share).sweep()
@@ -271,7 +271,7 @@ def train_run(
 
 
 def _ratings_note(dataset: Dataset, metrics: Mapping[str, Any]) -> str:
-    """Whether the model predicts held-out ratings no better than their mean in training does."""
+    """A note if the model predicts held-out ratings no better than the mean does; else empty."""
     ratings, split = dataset.ratings, "valid" if metrics["valid"] else "test"
     rmse = (metrics[split] or {}).get("rmse")
     if ratings is None or rmse is None:
@@ -281,9 +281,9 @@ def _ratings_note(dataset: Dataset, metrics: Mapping[str, Any]) -> str:
     if rmse < plain:
         return ""
     return (
-        f"the model predicts the {split} ratings no better than the mean rating does (RMSE "
-        f"{rmse:.3f} and {plain:.3f}), so its explanations say little; train it on more ratings, "
-        "or with other settings, such as --l2 0.1"
+        f"on {split} ratings, the model (RMSE {rmse:.3f}) is no better than the mean rating (RMSE "
+        f"{plain:.3f}), so its explanations say little; train it on more ratings, or with other "
+        "settings, such as --l2 0.1"
     )
 
 

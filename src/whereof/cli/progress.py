@@ -74,7 +74,7 @@ class TerminalEvents(events.Events, ExitStack):
                 self.say(text)
             case events.Compiling() if not self._compiles:
                 self._compiles = True
-                self.say("compiling kernels, once: a few take seconds, all of them minutes")
+                self.say("compiling kernels: this happens once, and takes seconds to minutes")
             case events.Downloading():
                 self._download(event)
             case events.TrainingStarted():

@@ -168,15 +168,15 @@ class Dataset(Tabular):
         return self.entities.name(fact[SUBJECT]), *relation, self.entities.name(fact[OBJECT])
 
     def find_entity(self, text: str) -> int:
-        """The id of an entity; `subject:5` and `object:5` name the one of a place."""
+        """The id of an entity; of two with the name 5, `subject:5` or `object:5` names one."""
         return self.entities.find(*self._without_place(text))
 
     def has_entity(self, text: str) -> bool:
-        """Whether an entity has this name, or several have."""
-        return bool(self.entities.matches(self._without_place(text)[0]))
+        """Whether at least one entity has this name."""
+        return bool(self.entities.matches(*self._without_place(text)))
 
     def _without_place(self, text: str) -> tuple[str, range | None]:
-        """The name of an entity without its place, and the ids of the place; None for all."""
+        """Split `subject:NAME` into the name and the ids to search; None searches all."""
         place, _, name = text.partition(":")
         among = {"subject": self.subjects, "object": self.objects}.get(place)
         if among is None or self.entities.matches(text):

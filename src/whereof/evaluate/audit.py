@@ -210,7 +210,8 @@ class _Audit:
             names = ", ".join(map(repr, unknown[:_SHOWN])) + ", ..." * (len(unknown) > _SHOWN)
             what = count(len(self.entity_groups), "name")
             self.notes.append(
-                f"{len(unknown):,} of {what} with a group are not in the run, and left out: {names}"
+                f"left out {len(unknown):,} of {what} in the groups, because the run does not have "
+                f"them: {names}"
             )
         groupings = [*find_groupings(self.data, self.options.kinds, by_id)]
         ranking, own_method = self._choose_ranking()
@@ -312,9 +313,10 @@ class _Audit:
     def _split_note(self, n_facts: int) -> str:
         """What to know of the held-out facts; empty if they are those that were asked for."""
         lacks = f"split {self.options.split or 'test'} has no facts"
+        if n_facts and (self.options.split or self.split == SPLITS[0]):
+            return ""
         if n_facts:
-            is_other = self.options.split is None and self.split != SPLITS[0]
-            return f"{lacks}, so held-out facts are those of split {self.split}" * is_other
+            return f"{lacks}, so the audit uses the facts of split {self.split}"
         remedy = "train with --test-fraction"
         if others := [split for split in SPLITS if len(getattr(self.data, split))]:
             remedy = f"choose --split {others[0]}"

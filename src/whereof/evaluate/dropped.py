@@ -194,7 +194,7 @@ class DroppedFacts:
     ) -> Sequence[Arrays]:
         """The quality of the held-out facts without each set of facts; the control comes first.
 
-        n_listed: of so many sets after the control, also what the model says of their own facts.
+        n_listed: number of sets after the control for which the model also scores their own facts.
         """
         asked = recipe_key(case.retrainer.recipe, case.retrainer.engine).encode()
         asked += self.facts.asked.places.tobytes() if self.facts else b""

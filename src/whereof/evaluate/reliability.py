@@ -34,7 +34,7 @@ def n_retrainings(n: int) -> int:
 
 
 def measure(case: Case, n: int) -> Reliability:
-    """The reliability of a run by n facts, and by facts that are listed for n predictions."""
+    """Measure linearity with n facts, and claims with n predictions."""
     asked = EvaluateOptions(predictions="top", limit=_MOST_PREDICTIONS)
     sample = pick(case, asked)
     jobs = [*linearity_jobs(sample, n, asked.seed), *claims_jobs(sample, sample.default_method, n)]
@@ -88,9 +88,9 @@ def measure_linearity(samples: Sequence[Sample], n_facts: int, seed: int) -> Lin
 
 
 def claims_jobs(sample: Sample, method: str, most: int) -> list[Job]:
-    """Retrainings without facts that are listed for at most some predictions, each fact alone.
+    """The retrainings that check a method's claims: one without each fact that is checked.
 
-    None if the method makes no claims.
+    most: number of predictions. Empty if the method makes no claims.
     """
     return [
         Job.of(each.chosen[[place]], [number])

@@ -1,6 +1,6 @@
 """Facts that say nearly the same: without one of them, the others remain.
 
-So each alone matters less than estimates say, and all together more than the sum of the estimates.
+So the estimates are too high for one of them alone, and too low for all together.
 Estimates of single facts cannot show this, and a rollback of all of them shows it only in part. So
 copies are found by structure: they are between the same two entities, and their relations hold for
 nearly the same pairs of entities, in the same or in the opposite direction. They must be at least a

@@ -72,7 +72,7 @@ def score_answer(
     return scored.best_new() if prediction.target is None else scored
 
 
-def check_question(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> None:
+def check_prediction(trained: Trained, names: Sequence[Any], options: ExplainOptions) -> None:
     """Refuse a prediction or options that do not fit the run, before the work starts."""
     _checked_method(trained, options)
     scored = find_scored(trained, names, options)

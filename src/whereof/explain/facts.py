@@ -34,8 +34,7 @@ def find_facts(trained: Trained, wanted: Any, *, names_win: bool = False) -> Fac
 
     wanted: an id, a text of ids or of the names of a fact, a record with a `fact_id`, a table with
     a column `fact_id`, or a list of these. A list in a list may also be the names of one fact.
-    names_win: whether a text such as 3,8 is a fact if there is one with these names; otherwise it
-    has ids.
+    names_win: read the text 3,8 as the fact with these names, if there is one, and not as two ids.
     """
     items = _as_list(wanted)
     if not names_win:
@@ -45,13 +44,18 @@ def find_facts(trained: Trained, wanted: Any, *, names_win: bool = False) -> Fac
 
 
 def name_notes(trained: Trained, given: Sequence[Any], fact_ids: FactIds) -> tuple[str, ...]:
-    """A note if words that could be ids were read as names. fact_ids: what was found."""
+    """A note if words could be names or ids. fact_ids: what was found."""
     words = [word for item in given for word in _as_list(item)]
     ids = _ids_of(" ".join(words)) if all(isinstance(word, str) for word in words) else []
-    if not ids or {*ids} == {*fact_ids.tolist()} or max(ids) >= trained.dataset.n_facts:
+    if not ids or "id:" in " ".join(words) or max(ids) >= trained.dataset.n_facts:
         return ()
+    if {*ids} == {*fact_ids.tolist()}:
+        are_names = all(map(trained.dataset.has_entity, (str(ids[0]), str(ids[-1]))))
+        if not are_names or len(ids) != len(_columns(trained)):
+            return ()
+        return (f"{' '.join(words)!r} was read as ids: no training fact has these names",)
     typed = " ".join(f"id:{fact}" for fact in ids)
-    return (f"{' '.join(words)!r} was read as names; to give ids, write {typed!r}",)
+    return (f"{' '.join(words)!r} was read as the names of a fact; to give ids, write {typed!r}",)
 
 
 def find_listed(trained: Trained, rows: Iterable[Sequence[str]]) -> list[int]:
@@ -96,7 +100,7 @@ def _ids_in_table(table: Any) -> list[int]:
     names = column_names(table)
     if "fact_id" not in names:
         raise WhereofError(
-            f"the table has the columns {shown(names)}; name the column with ids of facts fact_id"
+            f"the table has no column fact_id, only {shown(names)}; rename the column of fact ids"
         )
     return cells_of(table["fact_id"])
 
@@ -116,8 +120,11 @@ def _find_words(trained: Trained, words: Sequence[Any]) -> list[int]:
     names, is_whole_fact = [*map(str, words)], len(words) == len(columns)
     if is_whole_fact and _look_up(trained, columns, [names])[0]:
         return [_find_names(trained, names)]
-    alone = (_ids_of(name) or _split_names(name, len(columns)) for name in names)
-    if not (all if is_whole_fact else any)(alone):
+    if is_whole_fact:
+        is_listed = all(_ids_of(name) or "," in name or "\t" in name for name in names)
+    else:
+        is_listed = any(_ids_of(name) or _split_names(name, len(columns)) for name in names)
+    if not is_listed:
         return [_find_names(trained, names)]  # raises the error of the word that is wrong
     return [fact for word in words for fact in _find_item(trained, word)]
 

@@ -93,7 +93,7 @@ def find_impact(
     """What the removal of some facts together does to predictions.
 
     wanted: ids or names, such as the words of one fact; claims: how often those of the method come
-    true, if that is known; run: the folder, if `whereof evaluate` can measure it.
+    true; None if unknown. run: the folder; None if `whereof evaluate` cannot measure it.
     """
     start, method = time.perf_counter(), get_method(options.method)
     method.check_groups(trained)
@@ -151,18 +151,21 @@ def _notes(
     if _only_own_queries(trained, options):
         other = next(it for it in ("valid", "train") if len(getattr(trained.dataset, it)))
         yield (
-            f"split {options.split} has no facts, so only the queries that the given facts answer "
-            f"were asked; --split {other} also asks those of split {other}"
+            f"split {options.split} has no facts, so Whereof asked only the queries that the given "
+            f"facts answer; --split {other} adds the queries of that split"
         )
     if options.verify:
         if not n_listed:
             yield "nothing was retrained: there is no prediction to check"
-    elif claims is not None and claims.n_announced:
+    elif claims is not None and claims.n_announced is not None:
         if not claims.believable:
-            came_true = f"{claims.n_true} of {claims.n_announced} estimated ones came true"
+            came_true = f"{claims.n_true} of {claims.n_announced} announced ones came true"
             yield f"new top answers are not shown: in this run, {came_true}, too few to rely on"
     elif run is not None:
-        yield f"to see new top answers, check first how reliable they are: `{measure_command(run)}`"
+        yield (
+            "new top answers are not shown, because their reliability is not measured; to measure "
+            f"it, run `{measure_command(run)}`"
+        )
 
 
 def _find_predictions(

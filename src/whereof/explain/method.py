@@ -302,7 +302,7 @@ class Method:
         return True
 
     def claims(self, trained: Trained) -> Claims | None:
-        """How right its claims are, if `prepare` has measured it by retraining."""
+        """How often its estimates are right, if `prepare` has measured this by retraining."""
         return None
 
     def estimate(self, scored: ScoredPrediction, fact_ids: FactIds, context: Context) -> Numbers:

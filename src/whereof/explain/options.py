@@ -95,7 +95,7 @@ class ExplainOptions(Settings):
 
     top: int | str | None = number(
         10,
-        "number of facts, or all; in data of users and items, of the user's and of other facts",
+        "number of facts, or all; for users and items, of the user's facts and of other facts",
         "Facts",
         1,
         word="all",
@@ -110,8 +110,8 @@ class ExplainOptions(Settings):
     )
     entity: str | list | tuple | None = choice(  # type: ignore[type-arg]
         None,
-        "only facts with this entity; repeatable; subject:NAME or object:NAME if both have "
-        "the name",
+        "only facts with this entity; repeatable; subject:NAME or object:NAME if a user and an "
+        "item share the name",
         "Facts",
         several="NAME",
     )

@@ -183,19 +183,19 @@ def _suspicious(audit: Audit, link: Link | None) -> Table:
             [fact.probability_without for fact in facts],
         ),
         (
-            Column("actual_probability", "actual without all of these", "percent"),
+            Column("actual_probability", "after retraining without all of these", "chance"),
             [fact.actual_probability for fact in facts],
         ),
         (
-            Column("actual_rating", "actual without all of these", "score"),
+            Column("actual_rating", "after retraining without all of these", "score"),
             [fact.actual_rating for fact in facts],
         ),
     ]
     note = f"Ranked by {audit.ranking}: {_RANKINGS[audit.ranking]}. The first facts are the most "
     note += "likely to be wrong."
     if any(fact.probability is not None for fact in facts):
-        note += " These probabilities leave out other true answers: those that other training "
-        note += "facts give to the same question. `whereof explain` leaves out none."
+        note += " These probabilities leave out other answers that are known from training. Those "
+        note += "of `whereof explain` do not, so they differ."
     return Table.by_columns("suspicious", "Suspicious facts", columns, note=note)
 
 
@@ -213,8 +213,8 @@ def _blamed(audit: Audit, link: Link | None) -> Table:
     ]
     note = (
         "The margin of a prediction is the score of the true answer minus the highest score of a "
-        "wrong answer. Harm: what the fact takes off the margins of wrong predictions, in total. "
-        "Influence: what the fact adds to the margins of all predictions, in total."
+        "wrong answer. Harm: how far the fact lowers the margins of wrong predictions, in total. "
+        "Influence: how far it raises the margins of all predictions, in total."
     )
     if _is_rated(audit):
         note = (
@@ -255,7 +255,7 @@ def _listed_groups(audit: Audit, groups: Sequence[AuditedGroup], kind: str) -> s
     ]
     said = f"{len(groups):,} of {n_all:,} are listed: {', and '.join(which)}."
     none = "helps" if not helping else "harms" if not harming else ""
-    return f"{said} None {none}, as estimated." if none else said
+    return f"{said} By these estimates, none {none}." if none else said
 
 
 def _group_table(

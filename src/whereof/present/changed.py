@@ -114,16 +114,16 @@ def _removed_words(unlearned: Unlearned, distance: Distance) -> Iterator[str]:
     if after.removed_rating is not None and wanted.removed_rating is not None:
         mine, other = (show_value(it.removed_rating, "rating") for it in (after, wanted))
         yield (
-            f"For the {removed}, the new run predicts {mine} on average; the "
-            f"retrained model predicts {other}."
+            f"The mean rating of the {removed} is {mine} in the new run, and {other} in the "
+            "retrained model."
         )
     if after.removed_probability is not None and wanted.removed_probability is not None:
         mine, other = (
             percent(it) for it in (after.removed_probability, wanted.removed_probability)
         )
         yield (
-            f"The new run gives the {removed} a mean probability of {mine}; the "
-            f"retrained model gives {other}."
+            f"The mean probability of the {removed} is {mine} in the new run, and {other} in the "
+            "retrained model."
         )
 
 
@@ -139,18 +139,18 @@ def _held_out_words(distance: Distance, *, all_left: bool) -> Iterator[str]:
     else:
         return
     yield (
-        f"{where}, the {noun} of the new run differ from the retrained ones by {after} on average. "
-        f"Those of the run before differ by {before}."
+        f"{where}, the {noun} of the new run differ from those of the retrained model by {after} "
+        f"on average. Before unlearning, they differed by {before}."
     )
     if values[0] > values[1]:
-        yield "So on held-out facts, unlearning did not bring the model closer to retraining."
+        yield "So there, unlearning did not bring the model closer to the retrained one."
 
 
 def _distance_table(distance: Distance) -> Table:
     measures = [
         ("mrr", Column("mrr", "MRR, held-out facts, paper's filter", "percent")),
         ("rmse", Column("rmse", "RMSE, held-out ratings", "number")),
-        ("removed_probability", Column("removed", "the removed facts, mean", "percent")),
+        ("removed_probability", Column("removed", "the removed facts, mean", "chance")),
         ("removed_rating", Column("removed", "the removed ratings, mean", "rating")),
     ]
     known = [
@@ -164,7 +164,7 @@ def _distance_table(distance: Distance) -> Table:
         (title, *(getattr(its, name) for name, _ in known), apart) for title, (its, apart) in models
     ]
     note = (
-        "Distance of rows: to those that are trained from scratch without the facts, in percent of "
-        "the distance before unlearning. Above 100%, unlearning moved the rows further away."
+        "Distance of rows: how far the rows are from those of the retrained model. 100% is the "
+        "distance before unlearning; above it, unlearning moved the rows further away."
     )
     return Table("distance", "Compared with retraining from scratch", columns, rows, note)

@@ -343,9 +343,9 @@ def groups_text(explanation: Explanation) -> Iterator[str]:
         ends = [names.label_of(first, place) for place in ("subject", "object")]
         yield (
             f"{len(ids)} facts between {' and '.join(ends)} say nearly the same (ids "
-            f"{', '.join(ids)}). Without one of them the others remain: each alone may matter less "
-            "than estimated, and all together more than the sum of their estimates. "
-            f"`whereof verify` with --facts {','.join(ids)} --each measures both."
+            f"{', '.join(ids)}). If one is removed, the others remain. So one alone may matter "
+            "less than estimated, and all together may matter more. To measure both, run "
+            f"`whereof verify` with --facts {','.join(ids)} --each."
         )
 
 

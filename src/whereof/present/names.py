@@ -369,7 +369,8 @@ def answers_table(result: "Verdict | Smallest") -> Table:
     note = "Both columns were measured by retraining: with all facts, and without these."
     if not result.prediction.is_new:
         answer = text_of(result.prediction, place)
-        note += f" Ranks count new answers. {answer} is known: its rank is where it would be."
+        note += f" Ranks count only new answers. {answer} is known; its rank is the one that it "
+        note += "would have as a new answer."
     return Table("top_answers", "Top answers", columns, rows, note)
 
 

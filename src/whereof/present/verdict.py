@@ -12,6 +12,7 @@ from whereof.explain.method import get_method
 from whereof.present import html, names
 from whereof.present.terminal import heading, on_one_line, show
 from whereof.retrain.verify import Confirmed, Summary, Verdict, near_in_log_odds
+from whereof.run.reliability import sizes_agree
 from whereof.table import Column, Table
 
 
@@ -39,14 +40,14 @@ def claim_words(verdict: Verdict) -> str:
 
 
 def _size_text(found: Confirmed) -> str:
-    """The actual change beside the estimated one; that of the log-odds if only it is far off."""
+    """The actual change beside the estimated one; that of the log-odds if only it differs."""
     ratio, of = found.ratio, ""
     if ratio is None:
         return "no change was estimated"
     if ratio < 0:
         return "the change goes the other way"
     odds = found.log_odds_ratio
-    if odds is not None and near_in_log_odds(ratio) and not near_in_log_odds(odds):
+    if odds is not None and sizes_agree(1.0, ratio, 0.0) and not near_in_log_odds(odds):
         ratio, of = odds, " of the log-odds"
     times = f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
     times = f"{times} times " * (float(times) != 1)
@@ -156,9 +157,9 @@ def _effects(verdict: Verdict) -> Iterator[tuple[Column, list[Any]]]:
     said = [it.predicted and before.value - it.predicted.value for it in each]
     done = [before.value - fact.actual.value for fact in each]
     tops = [names.top_cell(fact.actual, before) for fact in each]
-    yield Column("predicted", "estimate", "influence"), said
-    yield Column("influence", "actual", "influence"), done
-    yield Column("actual", "without", unit), [fact.actual.value for fact in each]
+    yield Column("estimated_influence", "estimated", "influence"), said
+    yield Column("actual_influence", "actual", "influence"), done
+    yield Column("value_without", "without", unit), [fact.actual.value for fact in each]
     yield Column("rank", "rank", "count"), [fact.actual.rank for fact in each]
     yield Column("top_answer", "new top answer"), [top if top.tone else None for top in tops]
 

@@ -22,7 +22,7 @@ class VerifyOptions(Settings):
     )
     top: int | str = number(
         10,
-        "number of facts, whoever's they are, or all: every supporting fact",
+        "number of facts, of this user and others together; or all supporting facts",
         "Facts",
         1,
         word="all",

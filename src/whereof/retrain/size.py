@@ -1,10 +1,10 @@
 """The size of the estimates of a sweep, measured by retraining, once per run.
 
 The log-odds of a prediction, as a function of the weight of one fact, is not quite a line: without
-the fact it falls further than its slope at full weight says. The larger the fall, the more it
-bends: small falls are as estimated, and strong facts of a run have about the same ratio of true to
-estimated fall. So a few retrainings of strong facts correct the size of all estimates. The same
-retrainings check the corrected estimates.
+the fact it falls further than its slope at full weight predicts. Large falls deviate more than
+small ones: small falls are as estimated, and strong facts of a run have about the same ratio of
+true to estimated fall. So a few retrainings of strong facts correct the size of all estimates. The
+same retrainings check the corrected estimates.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ from whereof.types import FactIds, Numbers
 
 N_PREDICTIONS = 8
 CHECKS_EACH = 2
-"""Number of facts of a prediction that are retrained without."""
+"""Number of facts that are checked for each prediction."""
 N_LISTED = 10
-"""Number of facts that explanations list, and checks are made on."""
+"""Checks draw from this number of listed facts."""
 _STRONG = 0.5
 """The facts that count have at least this share of the largest influence on a prediction."""
 _LEAST_RATIO = 0.75
@@ -55,7 +55,9 @@ def places_to_check(n_listed: int, number: int) -> list[int]:
 
     They are the first place, and another one that depends on the number of the prediction.
     """
-    return [0, 1 + number % (n_listed - 1)] if n_listed > 1 else [0] * n_listed
+    if n_listed < 2:
+        return list(range(n_listed))
+    return [0, 1 + number % (n_listed - 1)]
 
 
 def draw_sample(trained: Trained) -> list[ScoredPrediction]:

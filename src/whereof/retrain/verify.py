@@ -37,7 +37,7 @@ _CLAIMS = (
 _FAR = 4.0
 """An estimated change is refuted if the actual one is this many times smaller."""
 _LOG_ODDS_FACTOR = 2.0
-"""The factor within which the change of the log-odds is the estimated one."""
+"""The actual change of the log-odds may differ from the estimated one by at most this factor."""
 _TOP, _FOLLOWED = 5, 10
 """Number of top answers to show, and of best answers to look for them among."""
 

@@ -193,12 +193,12 @@ def _notes(train: Facts, valid: Facts, test: Facts) -> Iterator[str]:
     from whereof.data.extend import is_in  # slow to import
 
     if n_repeated := len(train) - len(np.unique(train, axis=0)):
-        yield f"facts: {count(n_repeated, 'duplicate fact')} kept, each with its own id"
+        yield f"facts: {count(n_repeated, 'duplicate')}; every fact keeps its own id"
     for split, facts in (("valid", valid), ("test", test)):
         if n_known := int(is_in(facts, train).sum()):
             yield (
-                f"{split}: {n_known:,} of {count(len(facts), 'fact')} also in training, so the "
-                "metrics are too good"
+                f"{split}: {n_known:,} of {count(len(facts), 'fact')} can also be found in "
+                "training, so the metrics look too good"
             )
 
 

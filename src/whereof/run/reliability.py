@@ -64,9 +64,9 @@ class Linearity:
             return "Linearity is unknown: the effects of removing facts are below the noise."
         kind = "responds almost linearly" if self.is_close else "does not respond linearly"
         return (
-            f"Training {kind} to a fact: from a small change of its weight, the effect of "
-            f"its removal is predicted with a rank correlation of {self.spearman:.2f}, and with "
-            f"{self.ratio:.2f} times its size ({count(self.n_pairs, 'effect')})."
+            f"Training {kind} to a fact. A small change of its weight predicts the effect of its "
+            f"removal: the rank correlation is {self.spearman:.2f}, and the predicted size is "
+            f"{self.ratio:.2f} times the actual one ({count(self.n_pairs, 'effect')})."
         )
 
 
@@ -76,13 +76,14 @@ class Claims:
 
     method: str
     n_checks: int
-    """Number of facts that were removed, each alone, from training."""
+    """Number of retrainings, each without one fact."""
     size_ratio: float | None
-    """Median ratio of estimated to actual fall; None if it is not finite."""
+    """Median ratio of estimated to actual fall, which is infinite if the value does not really
+    fall; None if the median is."""
     n_right_size: int
     """Number of facts whose estimated fall has about the size of the actual one."""
-    n_announced: int = 0
-    """Number of announced changes of the top answer."""
+    n_announced: int | None = None
+    """Number of announced changes of the top answer; None if no rivals were followed."""
     n_true: int = 0
     """Of these, the number that came true, with the announced answer."""
 
@@ -107,7 +108,8 @@ class Claims:
     @property
     def believable(self) -> bool:
         """Whether at least four of five announced changes come true."""
-        return self.n_announced >= _LEAST and self.n_true >= _SHARE * self.n_announced
+        announced = self.n_announced or 0
+        return announced >= _LEAST and self.n_true >= _SHARE * announced
 
     @property
     def is_close(self) -> bool:
@@ -119,13 +121,18 @@ class Claims:
         median = ""
         if self.size_ratio is not None:
             median = f"; the median estimate is {self.size_ratio:.2f} times the actual change"
-        announced = count(self.n_announced, "announced change")
+        announced = count(self.n_announced or 0, "announced change")
         changes = f" After {self.n_true} of {announced}, the named answer was really on top."
         return (
-            f"Checked by retraining without {self.n_checks} of the facts that {self.method} lists, "
-            f"each alone: {self.n_right_size} estimates have the right size (within a factor of "
-            f"{_CLOSE[1]:g}){median}.{changes if self.n_announced else ''}"
+            f"Whereof retrained without {self.n_checks} of the facts that {self.method} lists, one "
+            f"at a time: {self.n_right_size} of {self.n_checks} estimates have the right size "
+            f"(within a factor of {_CLOSE[1]:g}){median}.{changes if self.n_announced else ''}"
         )
+
+
+def _weight(claims: Claims) -> tuple[bool, int]:
+    """How much claims say: those about top answers more, and more checks more."""
+    return claims.n_announced is not None, claims.n_checks
 
 
 @dataclass(frozen=True)
@@ -150,11 +157,11 @@ class Reliability:
         return replace(self, claims=tuple(each for each in self.claims if each.method != method))
 
     def updated(self, linearity: Linearity | None, claims: Sequence[Claims]) -> "Reliability":
-        """The record with new measurements; one of a smaller sample replaces no earlier one."""
+        """The record with new measurements; one that says less replaces no earlier one."""
         found = {each.method: each for each in self.claims}
         for each in claims:
             before = found.get(each.method, each)
-            found[each.method] = each if each.n_checks >= before.n_checks else before
+            found[each.method] = max(each, before, key=_weight)
         if linearity is None or (self.linearity and linearity.n_pairs < self.linearity.n_pairs):
             linearity = self.linearity
         return Reliability(linearity, tuple(found.values()))

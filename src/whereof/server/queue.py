@@ -105,7 +105,7 @@ class JobEvents(events.Events):
             case events.Note(text):
                 self._note(text)
             case events.Compiling():
-                self._show("compiling kernels, once: a few take seconds, all of them minutes")
+                self._show("compiling kernels: this happens once, and takes seconds to minutes")
             case events.TrainingAdvanced():
                 epochs = f"epoch {event.epoch} of {event.n_epochs}"
                 self._show(f"training, {epochs}", event.share)

@@ -18,6 +18,7 @@ from whereof.retrain.size import (
     correct_falls,
     draw_sample,
     measure_sizes,
+    probability_of,
 )
 from whereof.retrain.sweep import Columns, corrects_sizes, n_trainings, share_of_epochs, sweep
 from whereof.run.files import Arrays, like
@@ -154,7 +155,7 @@ class Unrolled(Method):
         rivals = context.prepared["rivals"]
         without = np.zeros(len(sets), STANDING)
         falls = _falls(context, 0, sets)
-        without["probability"] = 1 / (1 + np.exp(falls - log_odds(scored)))
+        without["probability"] = probability_of(log_odds(scored) - falls)
         without["score"] = np.nan
         if scored.trained.config.rated:
             without["score"] = scored.scores[scored.place] - falls * scored.trained.scorer.scale
@@ -190,7 +191,7 @@ class Unrolled(Method):
         odds = log_odds(scored, aim)
         if aim.of == "loss":
             return np.asarray(np.logaddexp(0, falls - odds) - np.logaddexp(0, -odds))
-        return np.asarray(1 / (1 + np.exp(-odds)) - 1 / (1 + np.exp(falls - odds)))
+        return probability_of(odds) - probability_of(odds - falls)
 
 
 UNROLLED = Unrolled()
