@@ -205,12 +205,12 @@ def test_the_stars_of_a_table_are_p_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tc", "where"), [(0.34, "clearly above it"), (0.07, "not clearly above it")]
+    ("tc", "where"), [(0.34, "This is clearly more"), (0.07, "This is not clearly more")]
 )
 def test_the_floor_of_changes_is_compared(tc: float, where: str) -> None:
     floor, above = said("steadiness", change(FULL, removal=(removal("rollback", 1, 0.9, tc, 1),)))
     assert "changes 6.5% of the top answers (5.0-8.0%; 40 removals)" in floor
-    assert above.endswith(f", {where}.")
+    assert above.endswith(f" {where} than removing a random fact does.")
 
 
 def test_constraints_are_compared_from_steep_to_flat() -> None:

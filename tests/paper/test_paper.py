@@ -78,7 +78,7 @@ def test_the_budget_comes_first_and_is_an_upper_bound(whole: tuple[Paper, Notes]
     assert 0 < notes.n_retrained <= notes.budget.total("n_retrainings")
     assert 0 < costs[0].seconds < notes.budget.total("seconds")
     by_name = {cost.part.name: cost.n_retrainings for cost in costs}
-    reliability = 2 * 3 + 2 + 1  # weighed facts, claims and their control
+    reliability = 2 * 3 + 2 * 2 + 1  # weighed facts, claims and their control
     assert by_name["lazy-distmult"] == 2 * (2 * 6 + 20 + 1 + reliability)
 
 

@@ -105,8 +105,8 @@ class SteadinessProtocol(Protocol):
             f"Removing one random fact changes {show(row.changed, 'percent')} of the top answers "
             f"({show(row.interval, 'percent', 'interval') or 'no interval'}; "
             f"{count(row.n_removals, 'removal')}) and the {found.quantity} by "
-            f"{show(row.mean_change, 'number')} on average. The facts that a method "
-            "chooses should change more."
+            f"{show(row.mean_change, 'number')} on average. Removing the facts "
+            "that a method chooses should change more of them."
         )
         yield from map(str, filter(None, (row.linearity, *row.claims)))
         high = row.interval[1] if row.interval else np.nan
@@ -116,8 +116,8 @@ class SteadinessProtocol(Protocol):
                 where = "clearly" if low > high else "not clearly"
                 tc = show(other.tc, "percent")
                 yield (
-                    f"Removing the first fact of {other.method} changes {tc} of the top answers: "
-                    f"{where} more than removing a random fact."
+                    f"Removing the first fact of {other.method} changes {tc} of the top answers. "
+                    f"This is {where} more than removing a random fact does."
                 )
 
 
