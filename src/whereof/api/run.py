@@ -191,7 +191,7 @@ class Run(ArrayRun):
     def save(self, path: str | Path) -> "Run":
         """Write a run from arrays to a new folder, and return the run in that folder.
 
-        The folder has the retrainings that the run has finished.
+        The folder also has the retrainings that were finished before.
         """
         from whereof.api.runs import open_cases
         from whereof.run.writer import write_run
@@ -199,7 +199,8 @@ class Run(ArrayRun):
         write_run(Path(path), self)
         kept = type(self).open(path, retrain=self.retraining)
         if len(self._journal):
-            with open_cases(kept, EngineOptions(), None) as open_seeds:
+            # On a full disk, the run is there, and retrainings can be done again.
+            with suppress(OSError), open_cases(kept, EngineOptions(), None) as open_seeds:
                 open_seeds()[0].retrainer.journal.add_all(self._journal)
         return kept
 
