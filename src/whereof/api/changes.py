@@ -107,7 +107,7 @@ def unlearn(
     run: Run, facts: Sequence[Any], out: str | Path | None, options: UnlearnOptions, events: Events
 ) -> "Unlearned":
     """A new run without some facts of another."""
-    from whereof.data.remove import BY_UNLEARN, remove_facts
+    from whereof.data.remove import remove_facts
     from whereof.retrain import unlearn as unlearning
 
     is_ours, trained = run._n_trained is not None, run._trained
@@ -130,7 +130,9 @@ def unlearn(
         given = trained, removed, reduced, found.rows, run._recipe, events
         distance, retraining = unlearning.measure_distance(*given)
     said = "was" if len(removed) == 1 else "were"
-    note = f"{count(len(removed), 'fact')} {said} removed {BY_UNLEARN}, method {options.method}"
+    note = (
+        f"{count(len(removed), 'fact')} {said} removed by whereof unlearn, method {options.method}"
+    )
     data = replace(reduced.dataset, notes=(*reduced.dataset.notes, note))
     related = unlearning.relation_rows(run.dataset, reduced, 1 + run.config.inverse)
     rows = Parameters(found.rows.entity_rows[reduced.entities], found.rows.relation_rows[related])
@@ -204,7 +206,9 @@ def _read_listed(trained: "Trained", path: Path) -> tuple[list[int], int]:
 
 def _write_arrays(path: Path, run: Run, data: Dataset, rows: Parameters, trace: Any) -> None:
     """Write a run without some facts that other software trained: its rows and its trace."""
-    new = Run(None, replace(run.manifest, result={}))
+    from whereof.training.results import UNLEARNED
+
+    new = Run(None, replace(run.manifest, result={"stopped": UNLEARNED}))
     new.dataset, new.parameters, new.trace, new.history = data, rows, trace, []
     # The scorer may have a function of its own.
     new.scorer = replace(run.scorer, entity_rows=rows.entity_rows, relation_rows=rows.relation_rows)
@@ -215,8 +219,7 @@ def _write_unlearned(path: Path, run: Run, data: Dataset, rows: Parameters, trac
     """Write a run without some facts: its rows, its trace, and its metrics."""
     from whereof.evaluate.metrics import SplitEvaluator
     from whereof.retrain.unlearn import config_without
-    from whereof.retrain.update import UNLEARNED
-    from whereof.training.results import BestEpoch, Bookkeeping, Progress
+    from whereof.training.results import UNLEARNED, BestEpoch, Bookkeeping, Progress
 
     config, result = config_without(run.config, data), run.manifest.result
     evaluator, epoch = SplitEvaluator(data, config), result["best_epoch"]

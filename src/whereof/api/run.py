@@ -31,7 +31,7 @@ from whereof.run import files
 from whereof.run.arrays import ArrayRun
 from whereof.settings import checked
 from whereof.training.config import MachineOptions, TrainConfig
-from whereof.training.results import Parameters
+from whereof.training.results import UNLEARNED, Parameters
 
 if TYPE_CHECKING:
     from whereof.evaluate.audit import Audit
@@ -93,8 +93,14 @@ class Run(ArrayRun):
 
         content = self.scorer, self.dataset, self.config, self.adjacency, self.trace
         store = files.Store(self.path, self.trained_content)
-        kept, seconds = self.kept_checkpoints, self.retraining_seconds
-        return Trained(*content, kept, self._n_trained, store, training_seconds=seconds)
+        return Trained(
+            *content,
+            self.kept_checkpoints,
+            self._n_trained,
+            store,
+            training_seconds=self.retraining_seconds,
+            unlearned=self.manifest.result.get("stopped") == UNLEARNED,
+        )
 
     @cached_property
     def default_method(self) -> str:

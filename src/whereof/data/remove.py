@@ -11,9 +11,6 @@ from whereof.data.vocabulary import Vocabulary
 from whereof.errors import WhereofError
 from whereof.types import OBJECT, RELATION, SUBJECT, FactIds
 
-BY_UNLEARN = "by whereof unlearn"
-"""In a note on a dataset, who removed facts from it."""
-
 
 @dataclass(frozen=True, eq=False)
 class Reduced:

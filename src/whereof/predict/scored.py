@@ -102,6 +102,8 @@ class Trained:
     """Solves for the row of a new user, whose history are the facts; see `predict.fold_in`."""
     training_seconds: float | None = None
     """Of one training on one core; None if that is not known."""
+    unlearned: bool = False
+    """Whether facts were unlearned from it, so that no training gives its rows."""
 
     def __post_init__(self) -> None:
         if not self.store.serves(self.scorer):

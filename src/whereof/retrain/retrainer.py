@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from whereof.data.remove import BY_UNLEARN
 from whereof.errors import WhereofError
 from whereof.events import Advanced, Events, Note, Planned
 from whereof.explain.explain import find_scored
@@ -25,7 +24,7 @@ from whereof.types import FactIds
 def control_differs(trained: Trained) -> str:
     """A note for all that compares with the control, or repeats the training."""
     why = "another version of Whereof or another kind of processor trained it"
-    if any(BY_UNLEARN in note for note in trained.dataset.notes):
+    if trained.unlearned:
         why = "facts were unlearned from it"
     elif trained.n_trained is None:
         why = "your training function returns other rows"

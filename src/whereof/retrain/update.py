@@ -18,7 +18,7 @@ from whereof.retrain.options import UpdateOptions
 from whereof.training.config import Phase, TrainConfig
 from whereof.training.fit import MakeTrainer
 from whereof.training.problem import Problem
-from whereof.training.results import Progress
+from whereof.training.results import UNLEARNED, Progress
 from whereof.training.trainer import Trainer, Training
 from whereof.units import percent
 
@@ -29,8 +29,6 @@ _REPLAY = 3.0
 _LEAST_REPLAYED = 5_000
 """The least number of them with new entities: a new entity must also learn that it is not the
 answer to earlier questions."""
-UNLEARNED = "unlearned"
-"""Why the training of a run ended that facts were removed from."""
 _WORSE = 0.02
 """The fall of the MRR that a user should hear of."""
 

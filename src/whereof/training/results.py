@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from whereof.events import Events
 
 
+UNLEARNED = "unlearned"
+"""Why the training of a run ended that facts were removed from."""
 FEW_CASES = 50
 """A validation metric that is a mean of fewer facts or users changes mostly by chance."""
 
