@@ -17,13 +17,14 @@ if find_spec("hypothesis"):
 
 
 @pytest.fixture(autouse=True)
-def forget_names() -> Callable[[], None]:
+def forget_names(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Names that a test adds to the registry are unknown to the next one."""
 
     def forget() -> None:
         for function in (registry.names, registry.load, registry._installed):
             getattr(function, "cache_clear", lambda: None)()  # a test may replace it
 
+    monkeypatch.setattr(registry, "_ADDED", {**registry._ADDED})
     forget()
     return forget
 
